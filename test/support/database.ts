@@ -1,23 +1,16 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import pino from 'pino';
 import type { Engine } from '../../src/platform/storage/database.ts';
 import { openStorage, type Storage } from '../../src/platform/storage/storage.ts';
 import type { StorageLog } from '../../src/platform/storage/storage-log.ts';
 import { pooledDatabase } from './pooled-database.ts';
 import { createDatabase, type TestPostgres } from './postgres.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 import './query-plans.ts';
 import { onTestFinished } from './shared.ts';
 
 export const silentLog = pino({ level: 'silent' });
 
-/** Creates a folder, which is deleted after the test. */
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'brokergraph-test-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
+export { temporaryFolder } from './temporary-folder.ts';
 
 interface TestStorageOptions {
   /** Default: a new folder. */

@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { temporaryFolder } from './database.ts';
+import { endProcess } from './end-process.ts';
 import { freePort } from './free-port.ts';
 import { accepts } from './mosquitto.ts';
 
@@ -35,7 +36,7 @@ export async function startHaproxy(
   haproxy.stderr?.on('data', (chunk: Buffer) => {
     said += chunk;
   });
-  onTestFinished(() => stopped(haproxy));
+  onTestFinished(() => endProcess(haproxy, 'SIGTERM'));
   const exit = once(haproxy, 'exit').then(() => {
     throw new Error(`HAProxy did not start:\n${said}`);
   });
@@ -53,11 +54,4 @@ export function balancerSettings(bind: string, servers: readonly string[]): stri
     const server = rest.shift();
     return server === undefined ? '' : `    server ${name} ${server}`;
   });
-}
-
-async function stopped(haproxy: ChildProcess): Promise<void> {
-  if (haproxy.exitCode !== null || haproxy.signalCode !== null) return;
-  const exit = once(haproxy, 'exit');
-  haproxy.kill('SIGTERM');
-  await exit;
 }

@@ -26,8 +26,7 @@ export async function connectedLink(
   return link;
 }
 
-/** Resolves with the status when the session reaches `state`. */
-export function reached(session: BrokerSession, state: LinkState): Promise<LinkStatus> {
+export function reached(session: Pick<BrokerSession, 'status' | 'onStatus'>, state: LinkState): Promise<LinkStatus> {
   if (session.status.state === state) return Promise.resolve(session.status);
   return new Promise((resolve) => {
     const stop = session.onStatus((status) => {

@@ -231,6 +231,14 @@ function makeCertificates(folder: string, host: string): Certificates {
   return { ca: authority.cert, cert, key };
 }
 
+/** Payloads on a topic, as they come. */
+export async function heard(client: MqttClient, topic: string): Promise<string[]> {
+  const payloads: string[] = [];
+  client.on('message', (name, payload) => name === topic && payloads.push(payload.toString()));
+  await client.subscribeAsync(topic, { qos: 1 });
+  return payloads;
+}
+
 /** Polls until the port accepts connections. Mosquitto sends no other notification. */
 export async function accepts(port: number): Promise<void> {
   for (;;) {

@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { temporaryFolder } from './database.ts';
+import { endProcess } from './end-process.ts';
 import { freePort } from './free-port.ts';
 import { accepts } from './mosquitto.ts';
 
@@ -50,7 +51,7 @@ export async function startNginx(
   nginx.stderr?.on('data', (chunk: Buffer) => {
     said += chunk;
   });
-  onTestFinished(() => stopped(nginx));
+  onTestFinished(() => endProcess(nginx, 'SIGTERM'));
   const exit = once(nginx, 'exit').then(() => {
     throw new Error(`nginx did not start:\n${said}`);
   });
@@ -58,11 +59,4 @@ export async function startNginx(
   exit.catch(() => {});
   await Promise.race([accepts(port), exit]);
   return `http://127.0.0.1:${port}`;
-}
-
-async function stopped(nginx: ChildProcess): Promise<void> {
-  if (nginx.exitCode !== null || nginx.signalCode !== null) return;
-  const exit = once(nginx, 'exit');
-  nginx.kill('SIGTERM');
-  await exit;
 }

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import { temporaryFolder } from './database.ts';
+import { endProcess } from './end-process.ts';
 import { PROCESS_ENV } from './process-env.ts';
 import { bearer, ROOT, startTestService } from './service.ts';
 import { onTestFinished } from './shared.ts';
@@ -85,10 +86,7 @@ export async function startServiceProcess(
   let child: ChildProcess | null = null;
   let url = '';
   const end = async (signal: NodeJS.Signals) => {
-    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
-    const exit = once(child, 'exit');
-    child.kill(signal);
-    await exit;
+    if (child !== null) await endProcess(child, signal);
   };
   const kill = () => end('SIGKILL');
   const start = async () => {

@@ -1,13 +1,14 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chownSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'ldapts';
 import { onTestFinished } from 'vitest';
 import { createAuthority } from './certificates.ts';
+import { endProcess } from './end-process.ts';
 import { freePort } from './free-port.ts';
 import { accepts } from './mosquitto.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 const PROGRAMS = '/usr/sbin';
 export const hasSlapd = existsSync(join(PROGRAMS, 'slapd'));
@@ -52,8 +53,7 @@ export async function startSlapd(
   groups: Readonly<Record<string, readonly string[]>>,
 ): Promise<TestDirectory> {
   if (!hasSlapd) throw new Error(SLAPD_MISSING);
-  const folder = mkdtempSync(join(tmpdir(), 'brokergraph-slapd-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const file = (name: string) => join(folder, name);
   mkdirSync(file('data'));
   const authority = createAuthority();
@@ -90,10 +90,7 @@ export async function startSlapd(
     await Promise.race([Promise.all([accepts(port), accepts(tlsPort)]), exit]);
   };
   const stop = async () => {
-    if (slapd === null || slapd.exitCode !== null || slapd.signalCode !== null) return;
-    const exit = once(slapd, 'exit');
-    slapd.kill('SIGTERM');
-    await exit;
+    if (slapd !== null) await endProcess(slapd, 'SIGTERM');
   };
   await start();
   onTestFinished(stop);

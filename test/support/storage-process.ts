@@ -1,8 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { endProcess } from './end-process.ts';
 import { programUrl } from './programs.ts';
 
 interface StorageProcess {
@@ -23,7 +23,7 @@ export async function startStorageProcess(
   const script = fileURLToPath(programUrl('test/platform/storage/storage-process.mjs'));
   const args = databaseUrl === undefined ? [mode, dataDir] : [mode, dataDir, databaseUrl];
   const child = spawn(process.execPath, [script, ...args], { stdio: 'pipe' });
-  const kill = () => killed(child);
+  const kill = () => endProcess(child, 'SIGKILL');
   onTestFinished(kill);
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   let complaint = '';
@@ -33,11 +33,4 @@ export async function startStorageProcess(
   const first = await lines.next();
   if (first.done || child.pid === undefined) throw new Error(`The process did not open the storage:\n${complaint}`);
   return { pid: child.pid, migrated: JSON.parse(first.value).migrated, lines, kill };
-}
-
-async function killed(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exit = once(child, 'exit');
-  child.kill('SIGKILL');
-  await exit;
 }

@@ -3,7 +3,8 @@ import Database from 'better-sqlite3';
 import type { IClientOptions } from 'mqtt';
 import { expect, test } from 'vitest';
 import { connectedLink, reached } from '../../support/link.ts';
-import { ADMINISTRATOR, collect, connect, control, startBrokerHere, temporaryFolder } from './embedded.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { ADMINISTRATOR, collect, connect, control, startBrokerHere } from './embedded.ts';
 
 const account = (username: string) => ({ username, password: 'secret' });
 const ROLES = { roles: [{ rolename: 'all' }] };

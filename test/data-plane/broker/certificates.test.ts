@@ -3,8 +3,9 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createAuthority, createSelfSigned, type TestCertificate } from '../../support/certificates.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { startBrokerProcess } from './broker-process.ts';
-import { connect, temporaryFolder, useTestBroker } from './embedded.ts';
+import { connect, useTestBroker } from './embedded.ts';
 import { certificateCommands, MQTTS, MUTUAL, PLAIN, SUCCESS, servedBy, TLS_LISTENERS, WSS } from './tls.ts';
 
 const CA = createAuthority();

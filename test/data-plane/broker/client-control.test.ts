@@ -2,18 +2,10 @@ import fc from 'fast-check';
 import mqtt, { type IClientOptions, type MqttClient } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
 import { runs } from '../../support/suite.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { startBrokerProcess } from './broker-process.ts';
 import { clearAccess, dynsecDone } from './dynsec.ts';
-import {
-  ADMINISTRATOR,
-  collect,
-  connect,
-  control,
-  packetsOf,
-  startTestBroker,
-  temporaryFolder,
-  useTestBroker,
-} from './embedded.ts';
+import { ADMINISTRATOR, collect, connect, control, packetsOf, startTestBroker, useTestBroker } from './embedded.ts';
 
 const API = 'cedalo/client-control';
 const VERSIONS = [4, 5] as const;

@@ -4,8 +4,9 @@ import Database from 'better-sqlite3';
 import mqtt, { type IClientOptions, Store } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
 import { isLong } from '../../support/suite.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { startBrokerProcess } from './broker-process.ts';
-import { ADMINISTRATOR, collect, connect, startTestBroker, temporaryFolder } from './embedded.ts';
+import { ADMINISTRATOR, collect, connect, startTestBroker } from './embedded.ts';
 
 const connectTo = (url: string, options: IClientOptions = {}) => connect(Number(new URL(url).port), options);
 

@@ -3,9 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { isLong } from '../../support/suite.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { startBrokerProcess } from './broker-process.ts';
 import { type Command, dynsec, dynsecDone } from './dynsec.ts';
-import { connect, startBrokerHere, startTestBroker, temporaryFolder } from './embedded.ts';
+import { connect, startBrokerHere, startTestBroker } from './embedded.ts';
 
 const ROUNDS = isLong ? 6 : 1;
 

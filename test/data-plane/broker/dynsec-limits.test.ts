@@ -4,8 +4,8 @@ import { DynamicSecurityPlugin } from '../../../src/data-plane/broker/dynamic-se
 import { ACCESS_LIMITS, type AccessLimits } from '../../../src/data-plane/broker/limits.ts';
 import { Journal } from '../../../src/data-plane/broker/store/journal.ts';
 import { serveControlRequest } from '../../../src/protocol/control/serve.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import type { Command } from './dynsec.ts';
-import { temporaryFolder } from './embedded.ts';
 
 /** Runs commands one after the other under these limits; the refusals' texts, null where done. */
 function startLimited(limits: Partial<AccessLimits>) {

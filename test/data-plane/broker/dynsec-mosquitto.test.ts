@@ -6,8 +6,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ADMIN, startMosquitto } from '../../support/mosquitto.ts';
 import { isLong, runs, suite } from '../../support/suite.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { type Command, dynsec } from './dynsec.ts';
-import { connect, startTestBroker, temporaryFolder } from './embedded.ts';
+import { connect, startTestBroker } from './embedded.ts';
 
 const run = promisify(execFile);
 

@@ -8,6 +8,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { BUILD } from '../../../src/platform/build.ts';
 import { parseClientDetail } from '../../../src/protocol/apis/clients/inspect-parser.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import {
   ADMINISTRATOR,
   collect,
@@ -16,7 +17,6 @@ import {
   listener,
   startBrokerHere,
   startTestBroker,
-  temporaryFolder,
   useTestBroker,
 } from './embedded.ts';
 

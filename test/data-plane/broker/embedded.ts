@@ -10,6 +10,7 @@ import type { WorkerOptions } from '../../../src/data-plane/broker/worker-protoc
 import { BUILD } from '../../../src/platform/build.ts';
 import type { ListenerWanted, RunningBroker } from '../../../src/protocol/hosting/broker-engine.ts';
 import { programUrl } from '../../support/programs.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const WORKER_URL = programUrl('src/data-plane/broker/worker.ts');
 export const ADMINISTRATOR = {
@@ -19,12 +20,6 @@ export const ADMINISTRATOR = {
 
 const REMOVAL = { recursive: true, force: true, maxRetries: 3 } as const;
 const newFolder = () => mkdtempSync(join(tmpdir(), 'embedded-'));
-
-export function temporaryFolder(): string {
-  const folder = newFolder();
-  onTestFinished(() => rmSync(folder, REMOVAL));
-  return folder;
-}
 
 export interface TestBroker extends RunningBroker {
   /** Of its first listener without TLS. */

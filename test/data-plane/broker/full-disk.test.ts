@@ -5,7 +5,8 @@ import mqtt, { type IClientOptions, type MqttClient } from 'mqtt';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { noSmallDisk, smallDisk } from '../../support/small-disk.ts';
 import { isLong } from '../../support/suite.ts';
-import { ADMINISTRATOR, collect, connect, control, startBrokerHere, temporaryFolder } from './embedded.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { ADMINISTRATOR, collect, connect, control, startBrokerHere } from './embedded.ts';
 
 const QUOTA_EXCEEDED = 0x97;
 const IMPLEMENTATION_ERROR = 0x83;

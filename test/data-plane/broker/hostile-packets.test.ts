@@ -4,6 +4,7 @@ import { parser as createParser, generate, type IConnectPacket, type IPublishPac
 import { expect, onTestFinished, test } from 'vitest';
 import { ADMINISTRATOR, connect, control, packetsOf, useTestBroker } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
+import { publish } from './wire.ts';
 
 /** What one connection sends ends at most that connection: the broker runs on, and reports what it caught. */
 
@@ -67,15 +68,6 @@ async function exchange(port: number, protocolVersion: 4 | 5, ...bytes: readonly
 
 const bytesOf = (protocolVersion: 4 | 5, ...packets: readonly Packet[]) =>
   Buffer.concat(packets.map((packet) => generate(packet, { protocolVersion })));
-const publish = (fields: Partial<IPublishPacket>): IPublishPacket => ({
-  cmd: 'publish',
-  topic: 'own/x',
-  payload: '',
-  qos: 0,
-  retain: false,
-  dup: false,
-  ...fields,
-});
 const subscribe = (...topics: readonly string[]): Packet => ({
   cmd: 'subscribe',
   messageId: 1,

@@ -17,7 +17,8 @@ import { Traffic } from '../../../src/data-plane/broker/traffic/traffic.ts';
 import { ClientEventLog } from '../../../src/protocol/apis/clients/client-event-log.ts';
 import type { ClientsChangedEvent, ConnectedClientDetail } from '../../../src/protocol/apis/clients/inspect-data.ts';
 import { parseClientDetail, parseClientList } from '../../../src/protocol/apis/clients/inspect-parser.ts';
-import { connect, control, startBrokerHere, temporaryFolder, useTestBroker } from './embedded.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { connect, control, startBrokerHere, useTestBroker } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
 
 const API = 'cedalo/inspect';

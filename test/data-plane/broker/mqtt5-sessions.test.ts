@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import mqtt, { type IClientOptions, type IConnackPacket, type MqttClient } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { startBrokerProcess } from './broker-process.ts';
-import { ADMINISTRATOR, connect, control, packetsOf, startBrokerHere, temporaryFolder } from './embedded.ts';
+import { ADMINISTRATOR, connect, control, packetsOf, startBrokerHere } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
 
 const v5 = { protocolVersion: 5 } as const;

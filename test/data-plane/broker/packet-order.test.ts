@@ -3,20 +3,12 @@ import type { IPublishPacket, ISubscribePacket, Packet } from 'mqtt-packet';
 import { expect, test } from 'vitest';
 import { collect, connect, useTestBroker } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
+import { publish } from './wire.ts';
 
 /** Packets of one connection are handled in the order in which they came, also those of one piece. */
 const broker = useTestBroker();
 
 const ANSWERS = '$CONTROL/cedalo/license/v1/response';
-const publish = (fields: Partial<IPublishPacket>): IPublishPacket => ({
-  cmd: 'publish',
-  topic: 'own/x',
-  payload: '',
-  qos: 0,
-  retain: false,
-  dup: false,
-  ...fields,
-});
 const subscribe = (...filters: string[]): ISubscribePacket => ({
   cmd: 'subscribe',
   messageId: 1,

@@ -3,6 +3,7 @@ import { createConnection } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { sinceVersion, startMosquitto } from '../../support/mosquitto.ts';
 import { ADMINISTRATOR, useTestBroker } from './embedded.ts';
+import { packet, properties, text } from './wire.ts';
 
 /**
  * Packets that MQTT forbids, each with one that it allows, sent to the embedded broker and to Mosquitto. A row
@@ -11,21 +12,7 @@ import { ADMINISTRATOR, useTestBroker } from './embedded.ts';
 
 type Version = 3 | 4 | 5;
 
-const text = (value: string | Buffer) => {
-  const bytes = Buffer.from(value as string);
-  return Buffer.concat([Buffer.of(bytes.length >> 8, bytes.length & 0xff), bytes]);
-};
 const hex = (value: string) => Buffer.from(value.replaceAll(' ', ''), 'hex');
-/** A packet with a Remaining Length below 16,384. */
-const packet = (first: number, ...parts: readonly Buffer[]) => {
-  const body = Buffer.concat(parts);
-  const { length } = body;
-  return Buffer.concat([Buffer.of(first, ...(length < 128 ? [length] : [(length & 127) | 128, length >> 7])), body]);
-};
-const properties = (...parts: readonly Buffer[]) => {
-  const body = Buffer.concat(parts);
-  return Buffer.concat([Buffer.of(body.length), body]);
-};
 const NONE = Buffer.of(0);
 const ID = Buffer.of(0, 9);
 const NO_ID = Buffer.of(0, 0);

@@ -8,7 +8,7 @@ import {
   hashPassword,
   PasswordCheck,
 } from '../../../src/data-plane/broker/dynamic-security/password-check.ts';
-import { temporaryFolder } from './embedded.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const bytes = (text: string) => Buffer.from(text);
 

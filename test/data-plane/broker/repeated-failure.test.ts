@@ -4,7 +4,8 @@ import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { startEmbeddedBroker } from '../../../src/data-plane/broker/embedded-broker.ts';
 import { programUrl } from '../../support/programs.ts';
-import { ADMINISTRATOR, collect, connect, listener, startTestBroker, temporaryFolder } from './embedded.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { ADMINISTRATOR, collect, connect, listener, startTestBroker } from './embedded.ts';
 
 /** A folder with three wills: the second one ends the faulty worker, the other two are sound. */
 async function folderWithWills(): Promise<string> {

@@ -5,7 +5,8 @@ import { BROKER_LIMITS, type BrokerLimits } from '../../../src/data-plane/broker
 import { BrokerStore } from '../../../src/data-plane/broker/store/broker-store.ts';
 import { filterMatches } from '../../../src/protocol/mqtt/filter-match.ts';
 import { runs } from '../../support/suite.ts';
-import { temporaryFolder } from './embedded.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
 import { rawClient } from './raw-client.ts';
 import { fill, memory } from './retained.ts';
 import { got, numbers, subscribe } from './shared.ts';

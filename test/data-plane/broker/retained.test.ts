@@ -1,6 +1,7 @@
 import type { IPublishPacket, Packet } from 'mqtt-packet';
 import { expect, test } from 'vitest';
-import { connect, temporaryFolder, useTestBroker } from './embedded.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { connect, useTestBroker } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
 import { fill, memory, removeRetained } from './retained.ts';
 import { acknowledgeAll, numbers, publish, subscribe as subscribeWith } from './shared.ts';

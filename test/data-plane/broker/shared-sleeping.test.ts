@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { isLong } from '../../support/suite.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { startBrokerProcess } from './broker-process.ts';
-import { startTestBroker, temporaryFolder, useTestBroker } from './embedded.ts';
+import { startTestBroker, useTestBroker } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
 import { acknowledgeAll, got, lastPublish, member, numbers, publish, type Raw, subscribe } from './shared.ts';
 import { startTappedCore } from './tapped-core.ts';

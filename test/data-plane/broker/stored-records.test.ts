@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import { collect, connect, startTestBroker, temporaryFolder } from './embedded.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { collect, connect, startTestBroker } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
 
 /** Stores of an earlier version (stores/write.mjs) that ended it at its start, or when the client reconnected. */

@@ -1,7 +1,8 @@
 import type { MqttClient } from 'mqtt';
 import { expect, test } from 'vitest';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { startBrokerProcess } from './broker-process.ts';
-import { collect, connect, startTestBroker, temporaryFolder } from './embedded.ts';
+import { collect, connect, startTestBroker } from './embedded.ts';
 import { storedCount, streamDone } from './streams.ts';
 
 const ROUNDS = 5;

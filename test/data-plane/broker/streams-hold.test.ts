@@ -1,7 +1,8 @@
 import type { IPublishPacket } from 'mqtt-packet';
 import { expect, test } from 'vitest';
 import type { StreamMessage } from '../../../src/data-plane/streams/model/stream-session.ts';
-import { collect, connect, temporaryFolder } from './embedded.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { collect, connect } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
 import { startTappedCore } from './tapped-core.ts';
 

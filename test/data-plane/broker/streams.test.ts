@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { dynsecDone } from './dynsec.ts';
-import { collect, connect, control, startBrokerHere, temporaryFolder, useTestBroker } from './embedded.ts';
+import { collect, connect, control, startBrokerHere, useTestBroker } from './embedded.ts';
 import { storedCount, stream, streamDone } from './streams.ts';
 
 const broker = useTestBroker();

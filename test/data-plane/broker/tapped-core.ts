@@ -7,7 +7,8 @@ import { BROKER_LIMITS, type BrokerLimits } from '../../../src/data-plane/broker
 import { startListener } from '../../../src/data-plane/broker/listening/listener.ts';
 import { BrokerStore } from '../../../src/data-plane/broker/store/broker-store.ts';
 import { EmbeddedStreamSession } from '../../../src/data-plane/broker/streams/embedded-stream-session.ts';
-import { listener, temporaryFolder } from './embedded.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { listener } from './embedded.ts';
 
 /** Everybody may do everything, except publish below `forbidden/`. */
 const ACCESS: AccessControl = {

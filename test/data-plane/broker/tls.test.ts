@@ -6,7 +6,8 @@ import { connect as connectTls, type SecureVersion, type TLSSocket } from 'node:
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAuthority } from '../../support/certificates.ts';
-import { ADMINISTRATOR, collect, connect, control, listener, temporaryFolder } from './embedded.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { ADMINISTRATOR, collect, connect, control, listener } from './embedded.ts';
 import {
   connectSecure,
   MQTTS,

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { startMosquitto } from '../../support/mosquitto.ts';
-import { startTestBroker, temporaryFolder } from './embedded.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { startTestBroker } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
+import { packet, properties, text } from './wire.ts';
 
 /** The order of user properties with equal names, on both brokers. mqtt-packet groups them, so bytes are compared. */
 
@@ -11,19 +13,6 @@ const PORTS = {
 };
 const BROKERS = ['embedded', 'Mosquitto'] as const;
 
-const text = (value: string) => {
-  const bytes = Buffer.from(value);
-  return Buffer.concat([Buffer.of(bytes.length >> 8, bytes.length & 0xff), bytes]);
-};
-const packet = (first: number, ...parts: readonly Buffer[]) => {
-  const body = Buffer.concat(parts);
-  const { length } = body;
-  return Buffer.concat([Buffer.of(first, ...(length < 128 ? [length] : [(length & 127) | 128, length >> 7])), body]);
-};
-const properties = (...parts: readonly Buffer[]) => {
-  const body = Buffer.concat(parts);
-  return Buffer.concat([Buffer.of(body.length), body]);
-};
 const PAIRS = [
   ['a', '1'],
   ['b', ''],

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { IPublishPacket } from 'mqtt-packet';
 import { expect, test } from 'vitest';
-import { temporaryFolder } from './embedded.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
 import { rawClient } from './raw-client.ts';
 import { fill, memory } from './retained.ts';
 import { acknowledgeAll, got, member, numbers, publish, type Raw, subscribe } from './shared.ts';

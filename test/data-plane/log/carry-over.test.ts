@@ -6,8 +6,9 @@ import { LogDatabase } from '../../../src/data-plane/log/postgresql/postgresql-l
 import { emptyDatabase, openTestStorage } from '../../support/database.ts';
 import { UNAVAILABLE, usePostgres } from '../../support/postgres.ts';
 import { openPostgresClient } from '../../support/postgres-client.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { type FormerMessage, formerMessages, writeFormerSegments } from './former-files.ts';
-import { ALWAYS, append, MEGABYTE, message, openTestStore, temporaryFolder, texts } from './store.ts';
+import { ALWAYS, append, MEGABYTE, message, openTestStore, texts } from './store.ts';
 
 const postgres = usePostgres();
 

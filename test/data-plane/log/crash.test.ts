@@ -6,7 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { programUrl } from '../../support/programs.ts';
-import { openTestStore, readAll, temporaryFolder } from './store.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { openTestStore, readAll } from './store.ts';
 
 const ROUNDS = 20;
 const script = fileURLToPath(programUrl('test/data-plane/log/append-process.mjs'));

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { runs } from '../../support/suite.ts';
-import { ALWAYS, append, message, openTestStore, readAll, temporaryFolder, texts } from './store.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { ALWAYS, append, message, openTestStore, readAll, texts } from './store.ts';
 
 interface Appended {
   readonly text: string;

@@ -2,8 +2,9 @@ import { cpSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openSqliteLogs } from '../../../src/data-plane/log/sqlite/sqlite-logs.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { formerMessages, writeFormerSegments } from './former-files.ts';
-import { append, MEGABYTE, message, readAll, temporaryFolder, texts } from './store.ts';
+import { append, MEGABYTE, message, readAll, texts } from './store.ts';
 
 async function openLogs(folder: string) {
   const problems: string[] = [];

@@ -1,7 +1,8 @@
 import { closeSync, mkdirSync, openSync, readdirSync, rmdirSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ALWAYS, append, MEGABYTE, message, openTestStore, readAll, temporaryFolder, texts } from './store.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { ALWAYS, append, MEGABYTE, message, openTestStore, readAll, texts } from './store.ts';
 
 /** Bytes of all files below. */
 function bytesIn(folder: string): number {

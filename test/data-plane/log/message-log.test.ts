@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { StoredMessage } from '../../../src/data-plane/log/log-message.ts';
 import { runs } from '../../support/suite.ts';
-import { ALWAYS, append, MEGABYTE, message, openTestStore, readAll, temporaryFolder, texts } from './store.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { ALWAYS, append, MEGABYTE, message, openTestStore, readAll, texts } from './store.ts';
 
 test('what was appended is read in its order, forwards and backwards, and by another process after it', async () => {
   const folder = temporaryFolder();

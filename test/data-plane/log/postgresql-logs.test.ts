@@ -11,7 +11,8 @@ import { createDatabase, startCluster, UNAVAILABLE, usePostgres } from '../../su
 import { openPostgresClient } from '../../support/postgres-client.ts';
 import { startRelay } from '../../support/relay.ts';
 import { onTestFinished, shared } from '../../support/shared.ts';
-import { ALWAYS, MEGABYTE, message, openTestStore, readAll as readFiles, temporaryFolder, texts } from './store.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { ALWAYS, MEGABYTE, message, openTestStore, readAll as readFiles, texts } from './store.ts';
 
 const postgres = usePostgres();
 const HOUR = 3_600_000;

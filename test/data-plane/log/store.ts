@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { NewMessage, StoredMessage } from '../../../src/data-plane/log/log-message.ts';
 import type { LogStore } from '../../../src/data-plane/log/log-store.ts';
@@ -9,12 +6,6 @@ import { type SqliteLogsOptions, sqliteLogs } from '../../../src/data-plane/log/
 
 export const ALWAYS = { from: null, to: null };
 export const MEGABYTE = 1_048_576;
-
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'brokergraph-streams-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 type TestStore = LogStore & { readonly problems: string[] };
 

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { ADMIN, type Mosquitto, type MosquittoOptions, startMosquitto } from '../../support/mosquitto.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 
@@ -90,3 +91,11 @@ export function accessOf({ broker }: ClusterWorldNode): unknown {
     roles: named(file.roles, 'rolename'),
   };
 }
+
+/** Another client of the broker changes its access control. */
+export const control = ({ broker: { port } }: ClusterWorldNode, ...command: readonly string[]) =>
+  execFileSync(
+    'mosquitto_ctrl',
+    ['-h', '127.0.0.1', '-p', String(port), '-u', ADMIN.username, '-P', ADMIN.password, 'dynsec', ...command],
+    { stdio: 'ignore' },
+  );

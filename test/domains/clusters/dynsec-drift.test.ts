@@ -1,8 +1,6 @@
-import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { ADMIN } from '../../support/mosquitto.ts';
 import { subscribe } from '../../support/subscription.ts';
-import { accessOf, type ClusterWorld, type ClusterWorldNode, clusterWorld } from './cluster-world.ts';
+import { accessOf, type ClusterWorld, type ClusterWorldNode, clusterWorld, control } from './cluster-world.ts';
 
 const STATUS = `subscription ($p: ID!) { clusterStatus(projectId: $p) { clusters { state nodes {
   nodeId isLeader sync { state differenceCount differences { kind name } }
@@ -14,14 +12,6 @@ const WRITE = `mutation ($c: ID!, $changes: [AccessChangeInput!]!) {
 
 const ROLE = '{ accessRole(roleName: $role) { roleName } }';
 const role = (roleName: string, more: object = {}) => ({ createAccessRole: { roleName, ...more } });
-
-/** Another client of the broker. */
-const control = ({ broker: { port } }: ClusterWorldNode, ...command: readonly string[]) =>
-  execFileSync(
-    'mosquitto_ctrl',
-    ['-h', '127.0.0.1', '-p', String(port), '-u', ADMIN.username, '-P', ADMIN.password, 'dynsec', ...command],
-    { stdio: 'ignore' },
-  );
 
 const rolesOn = ({ broker }: ClusterWorldNode): string[] =>
   JSON.parse(broker.readAccessFile())

@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import {
   copyFileSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   rmdirSync,
   rmSync,
@@ -11,7 +10,6 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { type MosquittoBrokerOptions, startMosquittoBroker } from '../../../src/engines/mosquitto/mosquitto-broker.ts';
@@ -20,6 +18,7 @@ import { configurationRefusal } from '../../../src/engines/mosquitto/mosquitto-v
 import type { ListenerWanted, RunningState } from '../../../src/protocol/hosting/broker-engine.ts';
 import { freePort } from '../../support/free-port.ts';
 import { mosquittoProgram, mosquittoVersion, sinceVersion, startClient } from '../../support/mosquitto.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const ADMINISTRATOR = { username: 'admin', password: 'a secret' } as const;
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
@@ -33,12 +32,6 @@ const listener = (wanted: Partial<ListenerWanted> = {}): ListenerWanted => ({
   requireCertificate: false,
   ...wanted,
 });
-
-function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'brokergraph-mosquitto-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 /** The reported states; `until` resolves when a state was reported that often. */
 function stateTrail() {

@@ -5,9 +5,10 @@ import { startMqttBridge } from '../../../src/data-plane/bridges/mqtt/mqtt-bridg
 import { startPostgresqlBridge } from '../../../src/data-plane/bridges/postgresql/postgresql-bridge.ts';
 import { startWebhookBridge } from '../../../src/data-plane/bridges/webhook/webhook-bridge.ts';
 import { connectDatabase } from '../../data-plane/bridges/postgresql/bridge-to-postgresql.ts';
-import { bridgeOptions, newFolder, runBridge } from '../../data-plane/bridges/sink/running-bridge.ts';
+import { bridgeOptions, runBridge } from '../../data-plane/bridges/sink/running-bridge.ts';
 import { startEndpoint } from '../../data-plane/bridges/webhook/endpoint.ts';
 import { usePostgres } from '../../support/postgres.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { PoisonBroker } from './poison-broker.ts';
 import { ordinaryPayload, POISONS } from './poison-messages.ts';
 
@@ -39,7 +40,7 @@ async function start<Config>(kind: (options: BridgeOptions) => Bridge<Config>, c
   const source = await PoisonBroker.start();
   const faults: unknown[] = [];
   const options = {
-    ...bridgeOptions('bridge', source.url, newFolder()),
+    ...bridgeOptions('bridge', source.url, temporaryFolder()),
     onFault: (error: unknown) => void faults.push(error),
   };
   const running = await runBridge(kind, options, config);

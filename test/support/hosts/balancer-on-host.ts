@@ -1,8 +1,8 @@
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../database.ts';
+import { endProcess } from '../end-process.ts';
 import { balancerSettings, HAPROXY, HAPROXY_MISSING } from '../haproxy.ts';
 import type { Host } from './network.ts';
 import type { ServiceOnHost } from './service-on-host.ts';
@@ -16,12 +16,7 @@ export async function startBalancerOn(host: Host, services: readonly ServiceOnHo
   const servers = services.map(({ url }) => new URL(url).host);
   writeFileSync(file, balancerSettings(`${host.address}:${PORT}`, servers));
   const child = host.spawn(HAPROXY, ['-db', '-f', file], { stdio: 'ignore' });
-  onTestFinished(async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    const exit = once(child, 'exit');
-    child.kill('SIGKILL');
-    await exit;
-  });
+  onTestFinished(() => endProcess(child, 'SIGKILL'));
   const url = `http://${host.address}:${PORT}`;
   const isReady = () =>
     fetch(`${url}/readyz`).then(

@@ -1,9 +1,9 @@
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { onTestFinished } from 'vitest';
+import { endProcess } from '../end-process.ts';
 import type { Host } from './network.ts';
 
 /** What a broker logs about the connection of a client. */
@@ -40,11 +40,7 @@ async function startBroker(host: Host, port: number): Promise<BrokerOnHost> {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   onTestFinished(async () => {
-    if (child.exitCode === null && child.signalCode === null) {
-      const exit = once(child, 'exit');
-      child.kill('SIGKILL');
-      await exit;
-    }
+    await endProcess(child, 'SIGKILL');
     rmSync(folder, { recursive: true, force: true });
   });
   const connections: ConnectionEvent[] = [];

@@ -1,11 +1,12 @@
 import { type ChildProcess, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, chownSync, mkdtempSync, rmSync } from 'node:fs';
+import { appendFileSync, chownSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { onTestFinished } from 'vitest';
 import { clusterOwner, findPostgresPrograms, readiness } from '../postgres.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import type { Host } from './network.ts';
 
 const USER = 'brokergraph';
@@ -111,8 +112,7 @@ async function runSql(url: string, text: string): Promise<Record<string, unknown
 }
 
 function dataFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'brokergraph-postgres-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const owner = clusterOwner();
   if (owner) chownSync(folder, owner.uid, owner.gid);
   return join(folder, 'data');

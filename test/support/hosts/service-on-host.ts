@@ -1,12 +1,10 @@
 import { type ChildProcess, execFileSync } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { endProcess } from '../end-process.ts';
 import { PROCESS_ENV } from '../process-env.ts';
 import { bearer, ROOT } from '../service.ts';
 import { mainProgram, readyUrl } from '../service-process.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import type { Host } from './network.ts';
 
 interface ServiceOptions {
@@ -42,17 +40,13 @@ const PORT = 4000;
 
 export async function startServiceOn(host: Host, options: ServiceOptions): Promise<ServiceOnHost> {
   const { databaseUrl, clockAheadSeconds = 0, env = {} } = options;
-  const folder = mkdtempSync(join(tmpdir(), 'brokergraph-host-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   let child: ChildProcess | null = null;
   let log = '';
   let token = '';
   const url = `http://${host.address}:${PORT}`;
   const end = async (signal: NodeJS.Signals) => {
-    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
-    const exit = once(child, 'exit');
-    child.kill(signal);
-    await exit;
+    if (child !== null) await endProcess(child, signal);
   };
   onTestFinished(() => end('SIGKILL'));
   const start = async () => {

@@ -1,8 +1,5 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer, connect as dial } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { MqttClient } from 'mqtt';
 import { onTestFinished } from 'vitest';
 import type { BridgeOptions } from '../../../../src/data-plane/bridges/hosting/bridge-options.ts';
@@ -15,6 +12,7 @@ import type {
   TopicRule,
 } from '../../../../src/data-plane/bridges/mqtt/mqtt-bridge-config.ts';
 import type { HostedLinkOptions } from '../../../../src/protocol/hosting/hosted-link-options.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 export interface TestBridgeOptions {
   readonly local: Partial<HostedLinkOptions> & { readonly url: string };
@@ -24,17 +22,11 @@ export interface TestBridgeOptions {
   readonly onLoop?: BridgeOptions['onLoop'];
 }
 
-export function bridgeFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'brokergraph-bridge-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
-
 /** A bridge without a configuration, closed when the test ends. */
 export function startTestBridge({
   local,
   brokerId = 'test',
-  folder = bridgeFolder(),
+  folder = temporaryFolder(),
   allowedHosts = [],
   onLoop = () => {},
 }: TestBridgeOptions) {

@@ -5,7 +5,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { BridgeConnectionStatus } from '../../../../src/data-plane/bridges/model/bridge-status.ts';
 import { startMosquitto } from '../../../support/mosquitto.ts';
 import { programUrl } from '../../../support/programs.ts';
-import { bridgeFolder, listen } from './bridge-world.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { listen } from './bridge-world.ts';
 
 const SCRIPT = fileURLToPath(programUrl('test/data-plane/bridges/mqtt/bridge-process.mjs'));
 
@@ -31,7 +32,7 @@ test('nothing that a killed process had acknowledged is lost, and nothing that i
       bridgeId: 'mqtt-bridge',
       local: { id: 'test', url: here.url, timeoutMs: 30_000 },
       rules: { allowedHosts: [] },
-      folder: bridgeFolder(),
+      folder: temporaryFolder(),
     },
     config: { connections: [{ name: 'test', url: there.url, topics: [{ pattern: 'kept/#', direction: 'out' }] }] },
   };

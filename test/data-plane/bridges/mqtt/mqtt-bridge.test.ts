@@ -5,8 +5,9 @@ import { PATH_PROPERTY } from '../../../../src/data-plane/bridges/mqtt/bridge-pa
 import type { MqttBridgeConfig } from '../../../../src/data-plane/bridges/mqtt/mqtt-bridge-config.ts';
 import { ADMIN, startMosquitto } from '../../../support/mosquitto.ts';
 import { startRelay } from '../../../support/relay.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { ADMINISTRATOR, connect, useTestBroker } from '../../broker/embedded.ts';
-import { bridgeFolder, connectedBridge, listen, startTestBridge, statusOf, withoutMqtt5 } from './bridge-world.ts';
+import { connectedBridge, listen, startTestBridge, statusOf, withoutMqtt5 } from './bridge-world.ts';
 
 const embedded = useTestBroker();
 const here = () => ({ url: `mqtt://127.0.0.1:${embedded().mqttPort}`, ...ADMINISTRATOR });
@@ -261,7 +262,7 @@ test('a message for which the other broker disconnects is found, reported, and n
 
 test('a queue that cannot be opened is reported and retried', async () => {
   const other = await startMosquitto();
-  const folder = bridgeFolder();
+  const folder = temporaryFolder();
   const path = join(folder, 'messages.sqlite');
   mkdirSync(path);
   const bridge = startTestBridge({ local: here(), folder });

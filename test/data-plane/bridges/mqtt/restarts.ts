@@ -2,7 +2,8 @@ import type { IClientOptions, MqttClient } from 'mqtt';
 import { expect } from 'vitest';
 import { PATH_PROPERTY } from '../../../../src/data-plane/bridges/mqtt/bridge-path.ts';
 import { startClient, startMosquitto } from '../../../support/mosquitto.ts';
-import { bridgeFolder, startTestBridge, statusOf, type TestBridgeOptions } from './bridge-world.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { startTestBridge, statusOf, type TestBridgeOptions } from './bridge-world.ts';
 import { startTally, type Tally } from './tally.ts';
 
 const RESTARTS = 3;
@@ -41,7 +42,7 @@ export async function passThroughRestarts(
   local: TestBridgeOptions['local'],
   here: (options?: IClientOptions) => Promise<MqttClient>,
 ): Promise<Restarts> {
-  const kept = bridgeFolder();
+  const kept = temporaryFolder();
   const there = await startMosquitto({
     lines: ['max_queued_messages 0', 'persistence true', `persistence_location ${kept}/`],
   });

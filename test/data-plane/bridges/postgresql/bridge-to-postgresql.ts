@@ -7,7 +7,8 @@ import type {
   PostgresqlConnectionConfig,
 } from '../../../../src/data-plane/bridges/postgresql/postgresql-config.ts';
 import { type Mosquitto, startMosquitto } from '../../../support/mosquitto.ts';
-import { bridgeOptions, newFolder, type RunningBridge, runBridge } from '../sink/running-bridge.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { bridgeOptions, type RunningBridge, runBridge } from '../sink/running-bridge.ts';
 
 export const ALL: MappingConfig = {
   name: 'all',
@@ -38,7 +39,7 @@ export async function startBridgeToPostgresql(
   const database = await connectDatabase(url);
   await database.query(sql);
   const mosquitto = await startMosquitto();
-  const folder = newFolder();
+  const folder = temporaryFolder();
   const config = { connections: [{ name: 'history', url, mappings, ...rest }] };
   const options = { ...bridgeOptions('postgresql-bridge', mosquitto.url, folder), rules: { allowedHosts } };
   const running = await runBridge(startPostgresqlBridge, options, config);

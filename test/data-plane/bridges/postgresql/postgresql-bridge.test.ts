@@ -6,7 +6,8 @@ import { createAuthority } from '../../../support/certificates.ts';
 import { startMosquitto } from '../../../support/mosquitto.ts';
 import { UNAVAILABLE, usePostgres } from '../../../support/postgres.ts';
 import { serveTls } from '../../../support/postgres-tls.ts';
-import { bridgeOptions, newFolder, publishAll, runBridge } from '../sink/running-bridge.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { bridgeOptions, publishAll, runBridge } from '../sink/running-bridge.ts';
 import { ALL, connectDatabase, MESSAGES, startBridgeToPostgresql } from './bridge-to-postgresql.ts';
 
 const postgres = usePostgres();
@@ -186,7 +187,7 @@ describe.skipIf(!postgres.available)(`a bridge to PostgreSQL (${postgres.availab
       CREATE ROLE ${role} LOGIN; GRANT INSERT ON messages TO ${role}; GRANT USAGE ON SEQUENCE messages_n_seq TO ${role}`);
     const mosquitto = await startMosquitto();
     const config = { connections: [{ name: 'policy', url: url.replace(/\/\/[^@]*@/, `//${role}@`), mappings: [ALL] }] };
-    const options = bridgeOptions('postgresql-bridge', mosquitto.url, newFolder());
+    const options = bridgeOptions('postgresql-bridge', mosquitto.url, temporaryFolder());
     const { until } = await runBridge(startPostgresqlBridge, options, config);
     await until(({ state }) => state === 'CONNECTED');
     const payloads = ['1', 'refused by the policy', '2', 'refused with 38000', '3', 'refused with 09000', '4'];

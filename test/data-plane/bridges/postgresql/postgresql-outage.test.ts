@@ -11,7 +11,8 @@ import { startMosquitto } from '../../../support/mosquitto.ts';
 import { UNAVAILABLE, usePostgres } from '../../../support/postgres.ts';
 import { programUrl } from '../../../support/programs.ts';
 import { startRelay } from '../../../support/relay.ts';
-import { bridgeOptions, newFolder, publishAll, runBridge } from '../sink/running-bridge.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { bridgeOptions, publishAll, runBridge } from '../sink/running-bridge.ts';
 import { ALL, connectDatabase, MESSAGES, startBridgeToPostgresql } from './bridge-to-postgresql.ts';
 import { showOutage } from './outage.ts';
 
@@ -58,7 +59,7 @@ describe.skipIf(!postgres.available)(`an outage of PostgreSQL (${postgres.availa
     const mosquitto = await startMosquitto();
     const mapping = { ...ALL, idColumn: 'id' };
     const config: PostgresqlBridgeConfig = { connections: [{ name: 'history', url: url.href, mappings: [mapping] }] };
-    const options = bridgeOptions('postgresql-bridge', mosquitto.url, newFolder());
+    const options = bridgeOptions('postgresql-bridge', mosquitto.url, temporaryFolder());
     const { until } = await runBridge(startPostgresqlBridge, options, config);
     await until(({ state }) => state === 'CONNECTED');
     const client = await mosquitto.client();
@@ -90,7 +91,7 @@ describe.skipIf(!postgres.available)(`an outage of PostgreSQL (${postgres.availa
   test('a process that is killed with messages in its queue leaves them to the next one', async () => {
     const url = await postgres.createDatabase();
     const mosquitto = await startMosquitto();
-    const folder = newFolder();
+    const folder = temporaryFolder();
     const config = { connections: [{ name: 'history', url, mappings: [ALL] }] };
     const options = bridgeOptions('postgresql-bridge', mosquitto.url, folder);
     const script = fileURLToPath(programUrl('test/data-plane/bridges/postgresql/bridge-process.mjs'));
@@ -169,7 +170,7 @@ test.each([
   const url = `postgresql://u:p@127.0.0.1:${port}/d?sslmode=disable`;
   const { until } = await runBridge(
     startPostgresqlBridge,
-    bridgeOptions('postgresql-bridge', mosquitto.url, newFolder()),
+    bridgeOptions('postgresql-bridge', mosquitto.url, temporaryFolder()),
     { connections: [{ name: 'history', url, mappings: [ALL] }] },
   );
   expect((await until(({ state }) => state === 'UNREACHABLE')).error).toMatch(reason);

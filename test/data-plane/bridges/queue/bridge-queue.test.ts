@@ -7,7 +7,8 @@ import { BridgeQueue } from '../../../../src/data-plane/bridges/queue/bridge-que
 import type { QueueEntry } from '../../../../src/data-plane/bridges/queue/queue-entry.ts';
 import { sqliteQueues } from '../../../../src/data-plane/bridges/queue/sqlite-queues.ts';
 import { runs } from '../../../support/suite.ts';
-import { GROUP, LARGE, message, openQueue, queueFolder, turns } from './queue-world.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { GROUP, LARGE, message, openQueue, turns } from './queue-world.ts';
 
 /** Bytes of a page of the file. */
 const PAGE = 8_192;
@@ -31,7 +32,7 @@ function drain(queue: BridgeQueue): string[] {
 }
 
 test('a message that is delivered immediately is acknowledged then, and never written to disk', async () => {
-  const folder = queueFolder();
+  const folder = temporaryFolder();
   const { queue } = await openQueue({ folder });
   const taken = push(queue, 'a', 'b');
   const [a, b] = queue.take(10, 1_000);
@@ -46,7 +47,7 @@ test('a message that is delivered immediately is acknowledged then, and never wr
 });
 
 test('while delivery is stopped, messages are acknowledged when they are on disk', async () => {
-  const folder = queueFolder();
+  const folder = temporaryFolder();
   const { queue } = await openQueue({ folder });
   const before = push(queue, 'a');
   const [given] = queue.take(1, 1_000);
@@ -61,14 +62,14 @@ test('while delivery is stopped, messages are acknowledged when they are on disk
 });
 
 test('a message that waits too long for its delivery goes to disk, and is still delivered once', async () => {
-  const { queue } = await openQueue({ folder: queueFolder() });
+  const { queue } = await openQueue({ folder: temporaryFolder() });
   await new Promise<void>((resolve) => queue.push(message('slow'), resolve));
   expect(queue.length).toBe(1);
   expect(drain(queue)).toEqual(['slow']);
 });
 
 test('more messages than a small window go to disk, in order', async () => {
-  const { queue } = await openQueue({ folder: queueFolder() });
+  const { queue } = await openQueue({ folder: temporaryFolder() });
   const all = Array.from({ length: 12_000 }, (_, index) => String(index));
   const taken = push(queue, ...all);
   await turns(40);
@@ -78,7 +79,7 @@ test('more messages than a small window go to disk, in order', async () => {
 });
 
 test('what is on disk, with all that belongs to it, is there after a restart; what was delivered is not', async () => {
-  const folder = queueFolder();
+  const folder = temporaryFolder();
   const { queue: first, close } = await openQueue({ folder });
   const rich = message('rich', {
     qos: 2,
@@ -115,7 +116,7 @@ test('what is on disk, with all that belongs to it, is there after a restart; wh
 });
 
 test('close writes and acknowledges messages in memory; with `discard` it deletes all', async () => {
-  const folder = queueFolder();
+  const folder = temporaryFolder();
   const kept = await openQueue({ folder });
   const taken = push(kept.queue, 'a', 'b');
   await kept.close({ discard: false });
@@ -130,7 +131,7 @@ test('close writes and acknowledges messages in memory; with `discard` it delete
 });
 
 test('a lost connection gives out again what was not settled, in its order', async () => {
-  const { queue } = await openQueue({ folder: queueFolder() });
+  const { queue } = await openQueue({ folder: temporaryFolder() });
   push(queue, 'a', 'b', 'c', 'd');
   const [, b] = queue.take(3, 1_000);
   queue.settle(b as QueueEntry);
@@ -139,7 +140,7 @@ test('a lost connection gives out again what was not settled, in its order', asy
 });
 
 test('a full queue drops and acknowledges new messages, and accepts messages again when it has room', async () => {
-  const { queue } = await openQueue({ folder: queueFolder(), bounds: { maxMessages: 3, maxBytes: 10_000 } });
+  const { queue } = await openQueue({ folder: temporaryFolder(), bounds: { maxMessages: 3, maxBytes: 10_000 } });
   queue.setDelivering(false);
   const taken = push(queue, 'a', 'b', 'c', 'd', 'e');
   expect([taken, queue.length, queue.dropped]).toEqual([['d', 'e'], 3, 2]);
@@ -155,7 +156,7 @@ test('a full queue drops and acknowledges new messages, and accepts messages aga
 });
 
 test('listeners are notified when the empty queue gets a message', async () => {
-  const { queue } = await openQueue({ folder: queueFolder() });
+  const { queue } = await openQueue({ folder: temporaryFolder() });
   let told = 0;
   const stop = queue.onReady(() => {
     told += 1;
@@ -172,7 +173,7 @@ test('listeners are notified when the empty queue gets a message', async () => {
 });
 
 test('a damaged file is set aside and reported, and the queue continues', async () => {
-  const folder = queueFolder();
+  const folder = temporaryFolder();
   const { queue: first, close } = await openQueue({ folder });
   first.setDelivering(false);
   push(first, 'a');
@@ -186,7 +187,7 @@ test('a damaged file is set aside and reported, and the queue continues', async 
 });
 
 test('of a file with a damaged page what is before comes, the rest is set aside, and the queue goes on', async () => {
-  const folder = queueFolder();
+  const folder = temporaryFolder();
   const { queue: first, close } = await openQueue({ folder });
   first.setDelivering(false);
   const numbered = Array.from({ length: 3_000 }, (_, index) => String(index).padStart(500, '0'));
@@ -214,7 +215,7 @@ test('of a file with a damaged page what is before comes, the rest is set aside,
 });
 
 test('a disk failure and its end are reported once; messages wait in memory without acknowledgement, and are delivered', async () => {
-  const folder = join(queueFolder(), 'no-folder');
+  const folder = join(temporaryFolder(), 'no-folder');
   const { queue, problems, close } = await openQueue({ folder });
   writeFileSync(folder, '');
   queue.setDelivering(false);
@@ -233,7 +234,7 @@ test('a disk failure and its end are reported once; messages wait in memory with
 });
 
 test('queues of names that are not used any more are removed', async () => {
-  const folder = queueFolder();
+  const folder = temporaryFolder();
   for (const name of ['kept', 'left']) {
     const { queue, close } = await openQueue({ folder, name });
     queue.setDelivering(false);
@@ -284,7 +285,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 test('does what an array would do, whatever the order of steps', async () => {
-  const store = sqliteQueues(GROUP, queueFolder(), undefined);
+  const store = sqliteQueues(GROUP, temporaryFolder(), undefined);
   let run = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {

@@ -14,8 +14,9 @@ import { writePublishProperties } from '../../../../src/protocol/mqtt/publish-pr
 import { emptyDatabase, openTestStorage } from '../../../support/database.ts';
 import { UNAVAILABLE, usePostgres } from '../../../support/postgres.ts';
 import { programUrl } from '../../../support/programs.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { formerRows, RECEIVED_AT, writeFormerFile } from './former-queues.ts';
-import { drained, LARGE, message, openQueue, queueFolder, taken } from './queue-world.ts';
+import { drained, LARGE, message, openQueue, taken } from './queue-world.ts';
 
 const postgres = usePostgres();
 const script = fileURLToPath(programUrl('test/data-plane/bridges/queue/open-process.mjs'));
@@ -50,7 +51,7 @@ async function openUntilKilled(args: readonly string[], afterMs: number): Promis
 
 describe('in files', () => {
   test('messages of an earlier version are carried over in their order, with all that belongs to them', async () => {
-    const folder = queueFolder();
+    const folder = temporaryFolder();
     const former = numbered(1_200);
     const path = writeFormerFile(folder, 'test', [rich, ...former]);
     writeFormerFile(folder, 'other', numbered(3, 'other-'));
@@ -73,7 +74,7 @@ describe('in files', () => {
   });
 
   test('a process that is killed meanwhile loses no message, and doubles at most a page', async () => {
-    const folder = queueFolder();
+    const folder = temporaryFolder();
     const former = numbered(MANY);
     writeFormerFile(folder, 'test', former);
     const kills = await openAndKill(folder);
@@ -87,7 +88,7 @@ describe('in files', () => {
   });
 
   test('a damaged file of an earlier version is set aside and reported', async () => {
-    const folder = queueFolder();
+    const folder = temporaryFolder();
     const path = writeFormerFile(folder, 'test', numbered(1));
     writeFileSync(path, 'no database at all, and longer than a header of one has to be'.repeat(20));
     const { queue, problems } = await openQueue({ folder });
@@ -123,7 +124,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
 
   test('rows of an earlier version are carried over, then its files and those of a process without a database', async () => {
     const { rows, open } = await world();
-    const folder = queueFolder();
+    const folder = temporaryFolder();
     const [inRows, inFile, inLog] = [numbered(2_500, 'row-'), numbered(1_200, 'file-'), ['log-0', 'log-1']];
     const store = sqliteQueues(groupOf('brk_1', 'mqtt-bridge'), folder, undefined);
     const before = new BridgeQueue({ log: await store.open('test'), bounds: LARGE, onProblem: () => undefined });
@@ -165,7 +166,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
 
   test('a process that is killed while it moves files loses no message', async () => {
     const { url, open } = await world();
-    const folder = queueFolder();
+    const folder = temporaryFolder();
     const former = numbered(MANY);
     writeFormerFile(folder, 'test', former);
     await openAndKill(folder, url);

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { BridgeMessage } from '../../../../src/data-plane/bridges/model/bridge-message.ts';
 import { BridgeQueue, type BridgeQueueOptions } from '../../../../src/data-plane/bridges/queue/bridge-queue.ts';
@@ -8,12 +5,6 @@ import type { QueueEntry } from '../../../../src/data-plane/bridges/queue/queue-
 import type { BrokerStorage } from '../../../../src/data-plane/bridges/queue/queue-storage.ts';
 import { groupOf } from '../../../../src/data-plane/bridges/queue/queue-store.ts';
 import { sqliteQueues } from '../../../../src/data-plane/bridges/queue/sqlite-queues.ts';
-
-export function queueFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'brokergraph-queue-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 export const LARGE = { maxMessages: 100_000, maxBytes: 256 * 1_048_576 } as const;
 

@@ -4,7 +4,8 @@ import { LogDatabase } from '../../../../src/data-plane/log/postgresql/postgresq
 import { openTestStorage } from '../../../support/database.ts';
 import { startMosquitto } from '../../../support/mosquitto.ts';
 import { UNAVAILABLE, usePostgres } from '../../../support/postgres.ts';
-import { bridgeOptions, newFolder, publishAll, runBridge } from '../sink/running-bridge.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { bridgeOptions, publishAll, runBridge } from '../sink/running-bridge.ts';
 import { startEndpoint } from '../webhook/endpoint.ts';
 
 const postgres = usePostgres();
@@ -23,7 +24,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     const run = () => {
       const database = new LogDatabase({ databaseUrl, onProblem: () => undefined, onLost: () => undefined });
       onTestFinished(() => database.close());
-      const options = { ...bridgeOptions('webhook-bridge', mosquitto.url, newFolder()), database };
+      const options = { ...bridgeOptions('webhook-bridge', mosquitto.url, temporaryFolder()), database };
       return runBridge(startWebhookBridge, options, config);
     };
     const messages = Array.from({ length: 4_000 }, (_, index) => [`plant/${index}`, `${index}`] as const);

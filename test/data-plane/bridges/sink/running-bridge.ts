@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { MqttClient } from 'mqtt';
 import { expect, onTestFinished } from 'vitest';
 import type { BridgeOptions } from '../../../../src/data-plane/bridges/hosting/bridge-options.ts';
@@ -13,12 +10,6 @@ export interface RunningBridge<Config> {
   until(condition: (status: BridgeConnectionStatus) => boolean): Promise<BridgeConnectionStatus>;
   /** Of the first connection. */
   status(): BridgeConnectionStatus;
-}
-
-export function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'brokergraph-bridge-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
-  return folder;
 }
 
 export const bridgeOptions = (bridgeId: string, url: string, folder: string): BridgeOptions => ({

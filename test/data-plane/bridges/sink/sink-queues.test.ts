@@ -4,8 +4,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { QueueStorage } from '../../../../src/data-plane/bridges/queue/queue-storage.ts';
 import { startWebhookBridge } from '../../../../src/data-plane/bridges/webhook/webhook-bridge.ts';
 import { LOG_FILE } from '../../../../src/data-plane/log/sqlite/log-files.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { message, openQueue } from '../queue/queue-world.ts';
-import { bridgeOptions, newFolder, runBridge } from './running-bridge.ts';
+import { bridgeOptions, runBridge } from './running-bridge.ts';
 
 const AWAY = 'mqtt://127.0.0.1:1';
 const secret = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
@@ -36,7 +37,7 @@ function openFiles(folder: string): string[] {
 }
 
 test.each([true, false])('queues that the first configuration does not name remain: %s', async (keepsOtherQueues) => {
-  const folder = newFolder();
+  const folder = temporaryFolder();
   await leave(folder, 'named', 'other');
   const options = { ...bridgeOptions('webhook-bridge', AWAY, folder), keepsOtherQueues };
   const { bridge, status } = await runBridge(startWebhookBridge, options, { connections: [connection('named')] });
@@ -46,7 +47,7 @@ test.each([true, false])('queues that the first configuration does not name rema
 });
 
 test('queues that cannot be opened leave nothing open or counted, and all run when they can be opened', async () => {
-  const folder = newFolder();
+  const folder = temporaryFolder();
   const storage = new QueueStorage(1_048_576);
   const options = { ...bridgeOptions('webhook-bridge', AWAY, folder), storage: storage.of('plant') };
   const bridge = startWebhookBridge(options);

@@ -9,8 +9,9 @@ import type { WebhookConnectionConfig } from '../../../../src/data-plane/bridges
 import { WebhookRequests } from '../../../../src/data-plane/bridges/webhook/webhook-requests.ts';
 import { createAuthority } from '../../../support/certificates.ts';
 import { startMosquitto } from '../../../support/mosquitto.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { connect, useTestBroker } from '../../broker/embedded.ts';
-import { bridgeOptions, newFolder, publishAll, runBridge } from '../sink/running-bridge.ts';
+import { bridgeOptions, publishAll, runBridge } from '../sink/running-bridge.ts';
 import { type Endpoint, type SentRequest, startEndpoint } from './endpoint.ts';
 
 const KEYS = [Buffer.from('0123456789abcdef01234567'), Buffer.alloc(64, 7)];
@@ -23,7 +24,7 @@ async function startWith(
   allowedHosts: readonly string[] = [],
 ) {
   const mosquitto = await startMosquitto();
-  const folder = newFolder();
+  const folder = temporaryFolder();
   const url = typeof endpoint === 'string' ? endpoint : endpoint.url;
   const config = { connections: [{ name: 'hook', url, secret: SECRET, topics: ['plant/#'], ...rest }] };
   const options = { ...bridgeOptions('webhook-bridge', mosquitto.url, folder), rules: { allowedHosts } };
@@ -352,7 +353,7 @@ const embedded = useTestBroker();
 test('with an embedded broker', async () => {
   const endpoint = await startEndpoint();
   const { mqttPort } = embedded();
-  const options = bridgeOptions('webhook-bridge', `mqtt://127.0.0.1:${mqttPort}`, newFolder());
+  const options = bridgeOptions('webhook-bridge', `mqtt://127.0.0.1:${mqttPort}`, temporaryFolder());
   const client: MqttClient = await connect(mqttPort);
   const local = { ...options.local, username: 'admin', password: 'correct horse' };
   const config = {

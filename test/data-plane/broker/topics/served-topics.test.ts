@@ -3,8 +3,9 @@ import { expect, test } from 'vitest';
 import { TOPIC_API } from '../../../../src/data-plane/topic-tree/control/topic-control.ts';
 import { DEFAULT_TOPIC_SETTINGS } from '../../../../src/data-plane/topic-tree/model/topic-settings.ts';
 import { runs } from '../../../support/suite.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { dynsecDone } from '../dynsec.ts';
-import { collect, connect, control, startTestBroker, temporaryFolder, useTestBroker } from '../embedded.ts';
+import { collect, connect, control, startTestBroker, useTestBroker } from '../embedded.ts';
 import { listed, namesOf, setRecording, statusOf, topicsDone } from './topics.ts';
 
 const problems: string[] = [];

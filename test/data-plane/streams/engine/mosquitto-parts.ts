@@ -5,7 +5,7 @@ import {
   type StreamSessionOptions,
 } from '../../../../src/data-plane/streams/hosting/mqtt-stream-session.ts';
 import type { ServiceError } from '../../../../src/platform/errors.ts';
-import type { LinkStatus } from '../../../../src/protocol/mqtt/broker-session.ts';
+import { reached } from '../../../support/link.ts';
 
 /** The session that streams have with a broker, connected; closed when the test ends. */
 export async function connectedSession(
@@ -22,19 +22,8 @@ export async function connectedSession(
   });
   onTestFinished(() => session.close({ discard: true }));
   session.open();
-  await statusOf(session, 'CONNECTED');
+  await reached(session, 'CONNECTED');
   return session;
-}
-
-export function statusOf(session: MqttStreamSession, state: LinkStatus['state']): Promise<void> {
-  if (session.status.state === state) return Promise.resolve();
-  return new Promise((resolve) => {
-    const stop = session.onStatus((status) => {
-      if (status.state !== state) return;
-      stop();
-      resolve();
-    });
-  });
 }
 
 interface Arrived {

@@ -1,14 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { MqttClient } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
 import type { StoredMessage } from '../../../../src/data-plane/log/log-message.ts';
 import type { StreamQos } from '../../../../src/data-plane/streams/model/stream-definition.ts';
+import { reached } from '../../../support/link.ts';
 import { startMosquitto } from '../../../support/mosquitto.ts';
 import { startRelay } from '../../../support/relay.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { definition, openStore, reported, reportOf, startEngine } from './engine-parts.ts';
-import { Arrivals, connectedSession, statusOf } from './mosquitto-parts.ts';
+import { Arrivals, connectedSession } from './mosquitto-parts.ts';
 
 const QOS = [0, 1, 2] as const;
 
@@ -199,7 +198,7 @@ test('streams that are put while the broker is away run when it comes', async ()
   const mosquitto = await startMosquitto();
   const session = await connectedSession({ url: mosquitto.url });
   await mosquitto.stop();
-  await statusOf(session, 'UNREACHABLE');
+  await reached(session, 'UNREACHABLE');
   const engine = startEngine(session);
   await engine.put('a', definition({ sourceTopic: 'in', targetTopic: 'out', process: false }));
   const waiting = await reportOf(engine);
@@ -251,8 +250,7 @@ test('a connection that is cut in the middle of QoS 1 traffic loses nothing, nei
 });
 
 test('a broker that is restarted during QoS 1 traffic loses no message', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'brokergraph-restart-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const mosquitto = await startMosquitto({
     lines: ['max_queued_messages 0', 'persistence true', `persistence_location ${folder}/`],
   });

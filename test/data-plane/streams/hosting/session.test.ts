@@ -10,7 +10,7 @@ import {
 } from '../../../../src/data-plane/streams/hosting/mqtt-stream-session.ts';
 import type { StreamMessage } from '../../../../src/data-plane/streams/model/stream-session.ts';
 import type { ServiceError } from '../../../../src/platform/errors.ts';
-import type { LinkState } from '../../../../src/protocol/mqtt/broker-session.ts';
+import { reached } from '../../../support/link.ts';
 import { sinceVersion, startMosquitto } from '../../../support/mosquitto.ts';
 import { startRelay } from '../../../support/relay.ts';
 import { definition, startEngine } from '../engine/engine-parts.ts';
@@ -23,17 +23,6 @@ function open(options: Partial<StreamSessionOptions> & { readonly url: string })
   onTestFinished(() => session.close({ discard: false }));
   session.open();
   return session;
-}
-
-function reached(session: MqttStreamSession, state: LinkState): Promise<void> {
-  if (session.status.state === state) return Promise.resolve();
-  return new Promise((resolve) => {
-    const stop = session.onStatus((status) => {
-      if (status.state !== state) return;
-      stop();
-      resolve();
-    });
-  });
 }
 
 /** A listener that holds, and what it heard. */

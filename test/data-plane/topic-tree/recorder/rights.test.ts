@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { MqttClient } from 'mqtt';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { startMosquitto } from '../../../support/mosquitto.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { recorded, recorderOf, statusOf, until } from './remote-recorder.ts';
 
 const BOB = { username: 'bob', password: 'builder' } as const;
@@ -112,8 +112,7 @@ test('wrong credentials are reported', async () => {
 });
 
 test('an acl_file allows all subscriptions, and only readable messages arrive', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'brokergraph-acl-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
   writeFileSync(join(folder, 'acl'), 'topic write #\nuser alice\ntopic read site/#\n');
   const broker = await startMosquitto({ lines: [`acl_file ${join(folder, 'acl')}`] });
   const recorder = await recorderOf({ url: broker.url, ...ALICE });

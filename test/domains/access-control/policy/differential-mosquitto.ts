@@ -1,18 +1,16 @@
 import { pbkdf2Sync } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
 import { topicFilterProblem } from '../../../../src/data-plane/broker/connecting/topic-rules.ts';
 import type { AccessPolicy } from '../../../../src/protocol/apis/access-control/access-model.ts';
 import { ADMIN, mosquittoProgram, sinceVersion, startMosquitto } from '../../../support/mosquitto.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { mosquittoDialect } from '../dialects.ts';
 import { EVERYTHING, lostSubscription, PASSWORD, type Target } from './differential.ts';
 
 /** Mosquitto, given each policy as its file, at a start. Sessions survive by its persistence. */
 export async function mosquittoTarget(): Promise<Target> {
-  const folder = mkdtempSync(join(tmpdir(), 'brokergraph-differential-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const file = join(folder, 'dynamic-security.json');
   writeFileSync(file, fileOf(null));
   const mosquitto = await startMosquitto({

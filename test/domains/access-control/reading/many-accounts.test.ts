@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { AccessView } from '../../../../src/domains/access-control/graph/access-view.ts';
@@ -9,6 +8,7 @@ import { BrokerControls } from '../../../../src/protocol/control/broker-controls
 import { accountsFile } from '../../../support/accounts-file.ts';
 import { connectedLink } from '../../../support/link.ts';
 import { ADMIN, mosquittoProgram, startMosquitto } from '../../../support/mosquitto.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 interface Answer {
   readonly command: string;
@@ -17,8 +17,7 @@ interface Answer {
 
 test('20,000 accounts and 500 groups are read in pages, never in one piece, and their lists are right', async () => {
   const accounts = accountsFile(ADMIN, { count: 20_000, groups: 500 });
-  const folder = mkdtempSync(join(tmpdir(), 'brokergraph-accounts-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const file = join(folder, 'dynamic-security.json');
   writeFileSync(file, accounts.text);
   const broker = await startMosquitto({

@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { AccessChange } from '../../../../src/domains/access-control/writing/access-change.ts';
@@ -10,8 +9,8 @@ import { PolicyDraft } from '../../../../src/domains/access-control/writing/poli
 import type { AccessPolicy } from '../../../../src/protocol/apis/access-control/access-model.ts';
 import type { ControlCall } from '../../../../src/protocol/control/plugin.ts';
 import { startBrokerProcess } from '../../../data-plane/broker/broker-process.ts';
-import { temporaryFolder } from '../../../data-plane/broker/embedded.ts';
 import { ADMIN, mosquittoProgram, startMosquitto } from '../../../support/mosquitto.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { mosquittoDialect } from '../dialects.ts';
 import { at, openWriting, plain } from './written-access.ts';
 
@@ -44,8 +43,7 @@ const PREPARED: readonly AccessChange[] = [
 
 /** Starts a broker with a long file, so that one payload takes long: 2.0 writes its whole file for each command. */
 async function startSlowly() {
-  const folder = mkdtempSync(join(tmpdir(), 'brokergraph-killed-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const file = join(folder, 'dynsec.json');
   execFileSync('mosquitto_ctrl', ['dynsec', 'init', file, ADMIN.username, ADMIN.password], { stdio: 'ignore' });
   const content = JSON.parse(readFileSync(file, 'utf8'));

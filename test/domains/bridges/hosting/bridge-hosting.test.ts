@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openTestStorage, temporaryFolder } from '../../../support/database.ts';
-import { startMosquitto } from '../../../support/mosquitto.ts';
-import { addBroker, copy, heard, SECRET, startBridges } from './bridge-world.ts';
+import { heard, startMosquitto } from '../../../support/mosquitto.ts';
+import { addBroker, copy, SECRET, startBridges } from './bridge-world.ts';
 
 test('bridges run again after a restart of the service without a request, with the messages of the meantime', async () => {
   const broker = await startMosquitto();

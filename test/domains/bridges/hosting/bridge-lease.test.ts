@@ -4,9 +4,9 @@ import { describe, expect, test } from 'vitest';
 import { groupOf } from '../../../../src/data-plane/bridges/queue/queue-store.ts';
 import { SolePlacement } from '../../../../src/protocol/hosting/placement/placement.ts';
 import { openTestStorage } from '../../../support/database.ts';
-import { startMosquitto } from '../../../support/mosquitto.ts';
+import { heard, startMosquitto } from '../../../support/mosquitto.ts';
 import { UNAVAILABLE, usePostgres } from '../../../support/postgres.ts';
-import { addBroker, copy, copyKind, heard, SECRET, startBridges } from './bridge-world.ts';
+import { addBroker, copy, copyKind, SECRET, startBridges } from './bridge-world.ts';
 
 const postgres = usePostgres();
 

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import type { MqttClient } from 'mqtt';
 import { onTestFinished } from 'vitest';
 import { BridgeThread } from '../../../../src/data-plane/bridges/hosting/bridge-thread.ts';
 import type { BridgeKind } from '../../../../src/data-plane/bridges/model/bridge-kind.ts';
@@ -48,14 +47,6 @@ export const SECRET = 'not to be read by anybody';
 export const copy = (more: object = {}) => ({
   connections: [{ name: 'one', from: 'from', to: 'to', password: SECRET, ...more }],
 });
-
-/** Payloads on a topic, as they come. */
-export async function heard(client: MqttClient, topic: string): Promise<string[]> {
-  const payloads: string[] = [];
-  client.on('message', (name, payload) => name === topic && payloads.push(payload.toString()));
-  await client.subscribeAsync(topic, { qos: 1 });
-  return payloads;
-}
 
 /** A broker's row. */
 export async function addBroker({ db }: Storage, url: string): Promise<string> {

@@ -2,11 +2,10 @@ import { rmSync } from 'node:fs';
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../../../support/free-port.ts';
-import { startMosquitto } from '../../../support/mosquitto.ts';
+import { heard, startMosquitto } from '../../../support/mosquitto.ts';
 import { UNAVAILABLE, usePostgres } from '../../../support/postgres.ts';
 import { startRelay } from '../../../support/relay.ts';
 import { startServiceProcess } from '../../../support/service-process.ts';
-import { heard } from './bridge-world.ts';
 
 const UPDATE = 'mutation ($input: UpdateBridgeConfigInput!) { updateBridgeConfig(input: $input) { bridge { id } } }';
 const STATUS = 'query ($id: ID!) { broker(id: $id) { bridge(key: "mqtt-bridge") { status } } }';

@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { connect } from 'mqtt';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../../support/database.ts';
-import { FOLLOWED_LOG, type Mosquitto, startMosquitto } from '../../../support/mosquitto.ts';
+import { FOLLOWED_LOG, heard, type Mosquitto, startMosquitto } from '../../../support/mosquitto.ts';
 import { startTestService, type TestService } from '../../../support/service.ts';
-import { heard } from './bridge-world.ts';
 
 const UPDATE = 'mutation ($input: UpdateBridgeConfigInput!) { updateBridgeConfig(input: $input) { bridge { id } } }';
 const STATUS = 'query ($id: ID!) { broker(id: $id) { bridge(key: "mqtt-bridge") { status } } }';

@@ -8,7 +8,7 @@ import type { QueueLog } from '../../../../src/data-plane/bridges/queue/queue-lo
 import { QueueStorage } from '../../../../src/data-plane/bridges/queue/queue-storage.ts';
 import { groupOf } from '../../../../src/data-plane/bridges/queue/queue-store.ts';
 import { sqliteQueues } from '../../../../src/data-plane/bridges/queue/sqlite-queues.ts';
-import { message, queueFolder } from '../../../data-plane/bridges/queue/queue-world.ts';
+import { message } from '../../../data-plane/bridges/queue/queue-world.ts';
 import { temporaryFolder } from '../../../support/database.ts';
 import { startMosquitto } from '../../../support/mosquitto.ts';
 import { startTestService } from '../../../support/service.ts';
@@ -17,7 +17,7 @@ const MIB = 1_048_576;
 
 test('queues of one broker have a quarter, those of all the whole, and what is full has room again once it is empty', async () => {
   const storage = new QueueStorage(16 * MIB);
-  const folder = queueFolder();
+  const folder = temporaryFolder();
   const problems: (string | null)[] = [];
   const stores = new Map(
     ['a', 'b', 'c', 'd', 'e'].map((id) => [

@@ -1,8 +1,5 @@
-import { readFileSync } from 'node:fs';
-import type { IClientOptions } from 'mqtt';
 import { expect, test } from 'vitest';
-import { startClient } from '../../../support/mosquitto.ts';
-import { startTestService } from '../../../support/service.ts';
+import { embeddedWorld } from './embedded-world.ts';
 import {
   codeOf,
   DELETE_SESSIONS,
@@ -16,22 +13,11 @@ import {
 
 const PERSISTENT = { clean: false, protocolVersion: 5, properties: { sessionExpiryInterval: 600 } } as const;
 
-async function start() {
-  const service = await startTestService({ embeddedBroker: true });
-  const { mqtt } = service.report;
-  if (!mqtt) throw new Error('The embedded broker did not start');
-  const { id: brokerId } = await service.storage.db.broker.findFirstOrThrow();
-  const password = readFileSync(mqtt.passwordFile, 'utf8').trim();
-  const join = (clientId: string, options: IClientOptions = {}) =>
-    startClient(mqtt.url, { clientId, username: mqtt.username, password, ...options });
-  return { service, brokerId, join };
-}
-
 const ended = (client: { once(event: 'close', then: () => void): unknown }) =>
   new Promise<void>((resolve) => client.once('close', () => resolve()));
 
 test('all subscriptions of a client are listed and counted, also in REST', async () => {
-  const { service, brokerId, join } = await start();
+  const { service, brokerId, join } = await embeddedWorld();
   const client = await join('many');
   const topics = Array.from({ length: 1_001 }, (_, index) => `f/${index}`);
   let from = 0;
@@ -47,7 +33,7 @@ test('all subscriptions of a client are listed and counted, also in REST', async
 });
 
 test('single clients are disconnected, subscribed and unsubscribed without affecting others of their account', async () => {
-  const { service, brokerId, join } = await start();
+  const { service, brokerId, join } = await embeddedWorld();
   const [m1, m2] = [await join('m1', PERSISTENT), await join('m2')];
   const target = { brokerId, clientId: 'm1' };
   const messages: string[] = [];
@@ -89,7 +75,7 @@ test('single clients are disconnected, subscribed and unsubscribed without affec
 });
 
 test('the wills of disconnected clients are published or discarded', async () => {
-  const { service, brokerId, join } = await start();
+  const { service, brokerId, join } = await embeddedWorld();
   const watcher = await join('watcher');
   const wills: string[] = [];
   watcher.on('message', (topic) => wills.push(topic));
@@ -110,7 +96,7 @@ test('the wills of disconnected clients are published or discarded', async () =>
 });
 
 test('many clients are disconnected by a filter, and connections of this service remain', async () => {
-  const { service, brokerId, join } = await start();
+  const { service, brokerId, join } = await embeddedWorld();
   const crowd = await Promise.all(Array.from({ length: 60 }, (_, index) => join(`m${index}`)));
   const other = await join('other');
   const own = ownIds(service, brokerId)[0] ?? '';
@@ -141,7 +127,7 @@ test('many clients are disconnected by a filter, and connections of this service
 });
 
 test('a disconnected client is not listed as connected in the next response', async () => {
-  const { service, brokerId, join } = await start();
+  const { service, brokerId, join } = await embeddedWorld();
   const LIST =
     'query ($id: ID!) { broker(id: $id) { connectedClients(first: 100, filter: { isConnected: true }) { nodes { clientId } } } }';
   const listed = async () =>
@@ -160,7 +146,7 @@ test('a disconnected client is not listed as connected in the next response', as
 });
 
 test('sessions of offline clients are deleted with their queues, by ids and by a filter', async () => {
-  const { service, brokerId, join } = await start();
+  const { service, brokerId, join } = await embeddedWorld();
   for (const id of ['m1', 'm2', 'm3', 'other']) {
     const client = await join(id, PERSISTENT);
     await client.subscribeAsync('cfg', { qos: 1 });

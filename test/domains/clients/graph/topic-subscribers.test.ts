@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs';
-import type { IClientOptions } from 'mqtt';
 import { describe, expect, test } from 'vitest';
-import { ADMIN, FOLLOWED_LOG, startClient, startMosquitto } from '../../../support/mosquitto.ts';
+import { ADMIN, FOLLOWED_LOG, startMosquitto } from '../../../support/mosquitto.ts';
 import { startTestService, type TestService } from '../../../support/service.ts';
 import { addBroker } from './commercial-broker.ts';
+import { embeddedWorld } from './embedded-world.ts';
 import { codeOf } from './operations.ts';
 
 const LIST = `query ($id: ID!, $topic: String!, $first: Int) { broker(id: $id) { topicSubscribers(topic: $topic, first: $first) {
@@ -15,13 +14,7 @@ const listFrom = (service: TestService, id: string) => async (topic: string, fir
   (await service.graphql(LIST, { id, topic, first })).data.broker.topicSubscribers;
 
 async function embedded() {
-  const service = await startTestService({ embeddedBroker: true });
-  const { mqtt } = service.report;
-  if (!mqtt) throw new Error('The embedded broker did not start');
-  const { id: brokerId } = await service.storage.db.broker.findFirstOrThrow();
-  const password = readFileSync(mqtt.passwordFile, 'utf8').trim();
-  const join = (clientId: string, options: IClientOptions = {}) =>
-    startClient(mqtt.url, { clientId, username: mqtt.username, password, ...options });
+  const { service, brokerId, join } = await embeddedWorld();
   return { service, brokerId, join, list: listFrom(service, brokerId) };
 }
 

@@ -1,20 +1,12 @@
-import { readFileSync } from 'node:fs';
 import type { IClientOptions, MqttClient } from 'mqtt';
 import { expect, test } from 'vitest';
-import { startClient } from '../../../support/mosquitto.ts';
-import { startTestService } from '../../../support/service.ts';
 import { subscribe } from '../../../support/subscription.ts';
+import { embeddedWorld } from './embedded-world.ts';
 
 const RESPONSES = '$CONTROL/cedalo/inspect/v1/response';
 
 async function start() {
-  const service = await startTestService({ embeddedBroker: true });
-  const { mqtt } = service.report;
-  if (!mqtt) throw new Error('The embedded broker did not start');
-  const { id: brokerId } = await service.storage.db.broker.findFirstOrThrow();
-  const password = readFileSync(mqtt.passwordFile, 'utf8').trim();
-  const join = (clientId: string, options: IClientOptions = {}) =>
-    startClient(mqtt.url, { clientId, username: mqtt.username, password, ...options });
+  const { service, brokerId, join } = await embeddedWorld();
   const rest = async (path: string) => {
     const at = `/api/projects/${service.projectId}/brokers/${brokerId}/client-inspect${path}`;
     return (await service.rest('GET', at)).body;

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { connect, type MqttClient } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
 import { clientControlPlugin } from '../../../../src/domains/clients/control/client-control-plugin.ts';
@@ -14,6 +11,7 @@ import { openLink, reached } from '../../../support/link.ts';
 import { ADMIN, FOLLOWED_LOG, startMosquitto } from '../../../support/mosquitto.ts';
 import { startRelay } from '../../../support/relay.ts';
 import { isLong } from '../../../support/suite.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { startFollowed } from '../control/followed-mosquitto.ts';
 
 /** A link that is not connected yet, and its controls, as the service has them. */
@@ -138,8 +136,7 @@ test('a link that is interrupted repeatedly misses no client that connects or di
 });
 
 test('a restarted broker that stored our session has no earlier clients, however short the restart', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'brokergraph-persistence-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const lines = ['persistence true', `persistence_location ${folder}/`];
   const broker = await startMosquitto({ logTypes: FOLLOWED_LOG, lines });
   const relay = await startRelay(broker.port);

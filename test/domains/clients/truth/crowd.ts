@@ -1,10 +1,11 @@
 /**
  * A crowd of clients in a separate process, see crowd-process.ts. Reports their true state when it has finished.
  */
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
+
+import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { endProcess } from '../../../support/end-process.ts';
 import type { TrueClient } from './crowd-member.ts';
 
 export interface CrowdPlan {
@@ -36,7 +37,7 @@ const program = fileURLToPath(new URL('crowd-process.ts', import.meta.url));
 
 export function startCrowd(plan: CrowdPlan): Crowd {
   const child = fork(bootstrap, [program, JSON.stringify(plan)], { serialization: 'advanced' });
-  const kill = () => killed(child);
+  const kill = () => endProcess(child, 'SIGKILL');
   onTestFinished(kill);
   const told = <K extends CrowdMessage['kind']>(kind: K) =>
     new Promise<Extract<CrowdMessage, { readonly kind: K }>>((resolve, reject) => {
@@ -51,11 +52,4 @@ export function startCrowd(plan: CrowdPlan): Crowd {
   half.catch(() => undefined);
   quiet.catch(() => undefined);
   return { half, quiet, kill };
-}
-
-async function killed(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exit = once(child, 'exit');
-  child.kill('SIGKILL');
-  await exit;
 }

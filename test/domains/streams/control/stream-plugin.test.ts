@@ -1,4 +1,3 @@
-import type { MqttClient } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
 import {
   clearStreamMessages,
@@ -22,7 +21,7 @@ import { nested, odd } from '../../../data-plane/streams/control/odd-values.ts';
 import { startEngine } from '../../../data-plane/streams/engine/engine-parts.ts';
 import { ScriptedSession } from '../../../data-plane/streams/engine/scripted-session.ts';
 import { openTestStorage, silentLog } from '../../../support/database.ts';
-import { startMosquitto } from '../../../support/mosquitto.ts';
+import { heard, startMosquitto } from '../../../support/mosquitto.ts';
 import { addBroker, startStreams } from './stream-world.ts';
 
 const stream = (fields: Partial<StreamDefinition> = {}): StreamDefinition => ({
@@ -41,14 +40,6 @@ const everything: ReplayRequest = {
   speed: 'fastest',
   reverse: false,
 };
-
-/** Payloads on a topic, as they come. */
-async function heard(client: MqttClient, topic: string): Promise<string[]> {
-  const payloads: string[] = [];
-  client.on('message', (name, payload) => name === topic && payloads.push(payload.toString()));
-  await client.subscribeAsync(topic, { qos: 1 });
-  return payloads;
-}
 
 test('a stream is created, returned, changed, switched off and on, and deleted', async () => {
   const broker = await startMosquitto();

@@ -1,10 +1,9 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { MqttClient } from 'mqtt';
 import { expect, test } from 'vitest';
 import { startScriptedBroker } from '../../../support/aedes-broker.ts';
 import { temporaryFolder } from '../../../support/database.ts';
-import { FOLLOWED_LOG, startMosquitto } from '../../../support/mosquitto.ts';
+import { FOLLOWED_LOG, heard, startMosquitto } from '../../../support/mosquitto.ts';
 import { startTestService, type TestService } from '../../../support/service.ts';
 
 const addBroker = async ({ rest, projectId, root }: TestService, url: string): Promise<string> =>
@@ -23,14 +22,6 @@ async function createStream({ graphql }: TestService, brokerId: string, fields: 
 
 const streamOf = async ({ graphql }: TestService, id: string, name: string) =>
   (await graphql(STREAM, { id, name })).data?.broker?.stream;
-
-/** Payloads on a topic, as they come. */
-async function heard(client: MqttClient, topic: string): Promise<string[]> {
-  const payloads: string[] = [];
-  client.on('message', (name, payload) => name === topic && payloads.push(payload.toString()));
-  await client.subscribeAsync(topic, { qos: 1 });
-  return payloads;
-}
 
 const fast = { name: 'fast', sourceTopic: 'plant/+', targetTopic: 'fast', persist: true };
 

@@ -1,6 +1,5 @@
-import type { MqttClient } from 'mqtt';
 import { describe, expect, test } from 'vitest';
-import { startMosquitto } from '../../../support/mosquitto.ts';
+import { heard, startMosquitto } from '../../../support/mosquitto.ts';
 import { sharedDatabase, startTestService, type TestService } from '../../../support/service.ts';
 import { subscribe } from '../../../support/subscription.ts';
 
@@ -11,14 +10,6 @@ const LIST = 'query ($id: ID!) { broker(id: $id) { streams { nodes { name ttl st
 
 const streamsOf = async ({ graphql }: TestService, id: string) =>
   (await graphql(LIST, { id })).data?.broker?.streams?.nodes;
-
-/** Payloads on a topic, as they come. */
-async function heard(client: MqttClient, topic: string): Promise<string[]> {
-  const payloads: string[] = [];
-  client.on('message', (name, payload) => name === topic && payloads.push(payload.toString()));
-  await client.subscribeAsync(topic, { qos: 1 });
-  return payloads;
-}
 
 // Two services on one PostgreSQL, as two processes would be: they share nothing but the database.
 describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('two services on one database', () => {
