@@ -22,7 +22,8 @@ export type BrokerRecord = Readonly<
 >;
 
 export class BrokerCache extends RowCache<BrokerRow, BrokerRecord> {
-  readonly #byProject = new Map<string, readonly BrokerRecord[]>();
+  // The first listener, so that others read the new list.
+  readonly ofProject = this.listsBy(({ projectId }) => projectId);
 
   constructor({ db, changes, log }: CacheParts) {
     super({
@@ -32,17 +33,6 @@ export class BrokerCache extends RowCache<BrokerRow, BrokerRecord> {
       rowsOf: (id) => db.broker.findMany({ where: id === ANYTHING ? {} : { id }, include: BROKER_PARTS }),
       toEntry: toRecord,
     });
-    // The first listener, so that others read the new list.
-    this.onChange((row, previous) => this.#byProject.delete((row ?? previous)?.projectId ?? ''));
-  }
-
-  /** In the order of creation. Returns the same array until a broker of the project changes. */
-  ofProject(projectId: string): readonly BrokerRecord[] {
-    const known = this.#byProject.get(projectId);
-    if (known !== undefined) return known;
-    const brokers = this.all().filter((broker) => broker.projectId === projectId);
-    this.#byProject.set(projectId, brokers);
-    return brokers;
   }
 }
 

@@ -34,7 +34,8 @@ export type CertificateRow = Certificate & { readonly deployments: readonly Cert
 export class CertificateCache extends RowCache<CertificateRow, CertificateRecord> {
   readonly #db: Database;
   readonly #changes: Changes;
-  readonly #byProject = new Map<string, readonly CertificateRecord[]>();
+  // The first listener, so that others read the new list.
+  readonly ofProject = this.listsBy(({ projectId }) => projectId);
 
   constructor({ db, changes, log }: CacheParts) {
     let known: () => readonly CertificateRecord[] = () => [];
@@ -49,23 +50,12 @@ export class CertificateCache extends RowCache<CertificateRow, CertificateRecord
     known = () => this.all();
     this.#db = db;
     this.#changes = changes;
-    // Registered first, so that later listeners see the new state.
-    this.onChange((after, before) => this.#byProject.delete((after ?? before)?.projectId ?? ''));
   }
 
   /** The facts of a row: those of the cached certificate unless the row has another text. */
   factsOf({ id, cert }: Pick<Certificate, 'id' | 'cert'>): ChainFacts {
     const known = this.get(id);
     return known?.cert === cert ? known : chainFacts(cert);
-  }
-
-  /** In order of creation. Returns the same array until one of them changes. */
-  ofProject(projectId: string): readonly CertificateRecord[] {
-    const known = this.#byProject.get(projectId);
-    if (known !== undefined) return known;
-    const certificates = this.all().filter((certificate) => certificate.projectId === projectId);
-    this.#byProject.set(projectId, certificates);
-    return certificates;
   }
 
   async refreshAndAnnounce(ids: Iterable<string>): Promise<void> {

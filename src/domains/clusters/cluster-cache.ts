@@ -18,6 +18,8 @@ type ClusterRow = Cluster & {
 const CHANGED = 'cluster';
 
 export class ClusterCache extends RowCache<ClusterRow, ClusterRecord> {
+  // The first listener, so that others read the new list.
+  readonly ofProject = this.listsBy(({ projectId }) => projectId);
   readonly #db: Database;
   readonly #changes: Changes;
   #lastRead = 0;
@@ -45,10 +47,6 @@ export class ClusterCache extends RowCache<ClusterRow, ClusterRecord> {
       this.#byNode = null;
       if (after === null && before !== null) documents.delete(before.id);
     });
-  }
-
-  ofProject(projectId: string): readonly ClusterRecord[] {
-    return this.all().filter((cluster) => cluster.projectId === projectId);
   }
 
   /** The cluster that a broker is a node of. `null` if it is in no cluster. */

@@ -78,6 +78,19 @@ export class RowCache<Row extends { readonly id: string }, Entry extends { reado
     });
   }
 
+  /** Lists the entries of a key in order of creation. Returns the same array until one of its entries changes. */
+  protected listsBy(keyOf: (entry: Entry) => string): (key: string) => readonly Entry[] {
+    const lists = new Map<string, readonly Entry[]>();
+    this.onChange((after, before) => {
+      for (const entry of [before, after]) if (entry !== null) lists.delete(keyOf(entry));
+    });
+    return (key) => {
+      const list = lists.get(key) ?? this.all().filter((entry) => keyOf(entry) === key);
+      lists.set(key, list);
+      return list;
+    };
+  }
+
   /** Waits until this process has read what was announced. */
   settled(): Promise<void> {
     return this.#rereading.settled();
