@@ -12,7 +12,7 @@ import {
 import { MAX_REFUSALS_PAGE, REFUSALS_API } from '../../protocol/apis/refusals/refusal-control.ts';
 import { truncate } from '../../protocol/apis/refusals/refusal-log.ts';
 import { type CapabilityReasonCode, isCapabilityReason } from '../../protocol/control/capability-reason.ts';
-import { countOf, intOf, isFields, timeOf } from '../../protocol/control/fields.ts';
+import { countOf, fieldsOf, intOf, isFields, timeOf } from '../../protocol/control/fields.ts';
 import type { ControlCaller } from '../../protocol/control/plugin.ts';
 
 /** The refusals of a broker, newest first. */
@@ -68,7 +68,7 @@ const MAX_TEXT = 4_000;
 
 async function readPage(caller: ControlCaller, range: { after: number; before?: number }): Promise<Page> {
   const data: unknown = await caller.call(REFUSALS_API, 'listRefusals', { ...range, count: MAX_REFUSALS_PAGE });
-  const fields = isFields(data) ? data : {};
+  const fields = fieldsOf(data);
   const list: readonly unknown[] = Array.isArray(fields.refusals) ? fields.refusals.slice(0, MAX_REFUSALS_PAGE) : [];
   return {
     log: textOf(fields.log, MAX_NAME) ?? '',

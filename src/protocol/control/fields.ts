@@ -5,6 +5,9 @@ export type Fields = Readonly<Record<string, unknown>>;
 export const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** An object itself; for other values one without fields. */
+export const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
+
 /** Returns a field by its name. Case-insensitive like Mosquitto's JSON parser, but an exact match is preferred. */
 export function fieldOf(fields: Fields, name: string): unknown {
   if (Object.hasOwn(fields, name)) return fields[name];

@@ -7,7 +7,7 @@ import { ANYTHING, type Changes } from '../../platform/storage/changes/changes.t
 import type { Database } from '../../platform/storage/database.ts';
 import type { Sealer } from '../../platform/storage/encryption/sealed.ts';
 import type { ControlApi, ControlCommand } from '../control/envelope.ts';
-import { isFields } from '../control/fields.ts';
+import { fieldsOf, isFields } from '../control/fields.ts';
 import { ControlRefusal } from '../control/plugin.ts';
 import type { Stop } from '../mqtt/broker-session.ts';
 import { HostedEvents } from './hosted-events.ts';
@@ -220,9 +220,9 @@ export class HostedCalls {
 }
 
 function parseResponse(response: unknown): unknown {
-  const { data, refusal, detail } = isFields(response) ? response : {};
+  const { data, refusal, detail } = fieldsOf(response);
   if (typeof refusal !== 'string') return data;
-  const { code, info } = isFields(detail) ? detail : {};
+  const { code, info } = fieldsOf(detail);
   if (typeof code !== 'string' || !Object.hasOwn(ERROR_STATUS, code)) throw new ControlRefusal(refusal);
   throw new ControlRefusal(refusal, { code: code as ErrorCode, ...(isFields(info) ? { info } : {}) });
 }

@@ -1,4 +1,4 @@
-import { type Fields, isFields, timeOf } from '../../../protocol/control/fields.ts';
+import { type Fields, fieldsOf, isFields, timeOf } from '../../../protocol/control/fields.ts';
 import { STREAM_NODE_STATES, type StreamOnNode } from '../model/stream-nodes.ts';
 import type { ReplayProgress, ReplayRequest, ReplaySpeed, ReplayState } from '../model/stream-replay.ts';
 import type {
@@ -125,8 +125,6 @@ function readNode({ nodeId, state: given, differences, report, problem }: Fields
     problem: typeof problem === 'string' ? problem.slice(0, MAX_TEXT) : null,
   };
 }
-
-const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
 
 export const countOf = (value: unknown): number =>
   typeof value === 'number' && value > 0 ? Math.min(Math.trunc(value), Number.MAX_SAFE_INTEGER) : 0;

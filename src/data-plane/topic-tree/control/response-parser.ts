@@ -1,4 +1,4 @@
-import { type Fields, fieldOf, isFields, timeOf } from '../../../protocol/control/fields.ts';
+import { type Fields, fieldOf, fieldsOf, isFields, timeOf } from '../../../protocol/control/fields.ts';
 import type {
   RecordedTopic,
   RecorderState,
@@ -61,7 +61,7 @@ export const parseResponse: {
 };
 
 function parsed<Response>(parse: (fields: Fields) => Response): (data: unknown) => Response {
-  return (data) => parse(isFields(data) ? data : {});
+  return (data) => parse(fieldsOf(data));
 }
 
 function recordedOf(value: unknown): RecordedTopic | null {

@@ -2,7 +2,7 @@ import type { InputIssue } from '../../../platform/errors.ts';
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import { isDeeper } from '../../../platform/text/json-depth.ts';
 import { pointerStep } from '../../../platform/text/json-schema.ts';
-import { isFields } from '../../../protocol/control/fields.ts';
+import { fieldsOf, isFields } from '../../../protocol/control/fields.ts';
 import type { SecretPlace } from './secret-places.ts';
 import { isPlace, MASK, maskText, placeOf, restoreText } from './secret-text.ts';
 
@@ -96,7 +96,7 @@ function* merge(merging: Merging): SlicedTask<unknown> {
   if (isFields(given)) {
     yield;
     const container: Container = { now: null, before: kept };
-    const known = isFields(kept) ? kept : {};
+    const known = fieldsOf(kept);
     const entries: [string, unknown][] = [];
     for (const [key, entry] of Object.entries(given)) {
       const at = {

@@ -1,7 +1,7 @@
 import type { ClusterMode } from '../../../generated/sqlite/client.ts';
 import { ServiceError } from '../../../platform/errors.ts';
 import type { ControlApi } from '../../../protocol/control/envelope.ts';
-import { type Fields, integerOf, isFields } from '../../../protocol/control/fields.ts';
+import { type Fields, fieldsOf, integerOf } from '../../../protocol/control/fields.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { NodeRaft } from '../model/cluster.ts';
 
@@ -97,8 +97,6 @@ export const isRefusal = (error: unknown): boolean =>
   error instanceof ServiceError &&
   typeof error.info?.brokerError === 'string' &&
   error.code !== 'NOT_SUPPORTED_BY_BROKER';
-
-const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
 
 /** Brokers may send numbers as text. */
 const numberOf = (value: unknown): number | null =>

@@ -1,5 +1,5 @@
 import { REFUSALS_API } from '../../../protocol/apis/refusals/refusal-control.ts';
-import { isFields } from '../../../protocol/control/fields.ts';
+import { fieldsOf } from '../../../protocol/control/fields.ts';
 import type { BrokerRuntime } from '../../brokers/broker-runtime.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 
@@ -48,7 +48,7 @@ export class RefusalCounts {
 }
 
 function count(counted: Counted, said: unknown): void {
-  const { log, sequence } = isFields(said) ? said : {};
+  const { log, sequence } = fieldsOf(said);
   if (typeof log !== 'string' || !Number.isSafeInteger(sequence)) return;
   if (counted.log !== null && counted.log !== log) {
     counted.before += counted.sequence;

@@ -1,6 +1,6 @@
 /** Parses responses of `dynamic-security`. A value of the wrong type counts as missing, because brokers differ. */
 
-import { type Fields, integerOf, isFields } from '../../control/fields.ts';
+import { type Fields, fieldsOf, integerOf, isFields } from '../../control/fields.ts';
 import { isAtLeast, mosquittoVersionOf } from '../../control/mosquitto-version.ts';
 import {
   ACL_TYPES,
@@ -29,7 +29,6 @@ export interface DynsecDetails {
   readonly changeIndex: number | null;
 }
 
-const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 /** Mosquitto stores a cleared text as "". */
 const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);

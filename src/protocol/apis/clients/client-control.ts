@@ -1,4 +1,4 @@
-import { isFields } from '../../control/fields.ts';
+import { fieldsOf } from '../../control/fields.ts';
 import type { ControlCaller } from '../../control/plugin.ts';
 
 /**
@@ -69,7 +69,7 @@ export async function disconnectClient(caller: ControlCaller, command: Disconnec
 
 /** Parses the response to `disconnectClient`. An empty response is about the client of the command. */
 export function parseDisconnected(data: unknown, { clientid }: DisconnectClient): Disconnected {
-  const { method, disconnected } = isFields(data) ? data : {};
+  const { method, disconnected } = fieldsOf(data);
   return {
     method: DISCONNECT_METHODS.find((known) => known === method) ?? 'BROKER',
     clientids: Array.isArray(disconnected)

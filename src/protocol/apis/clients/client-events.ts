@@ -1,5 +1,5 @@
 import type { ControlEvent } from '../../control/envelope.ts';
-import { integerOf, intOf, isFields, listIn, timeOf } from '../../control/fields.ts';
+import { fieldsOf, integerOf, intOf, isFields, listIn, timeOf } from '../../control/fields.ts';
 import type { ControlCaller } from '../../control/plugin.ts';
 import { INSPECT_API } from './inspect-control.ts';
 import type { ClientProtocol } from './inspect-data.ts';
@@ -92,7 +92,7 @@ export async function listClientEvents(caller: ControlCaller, after: number): Pr
 
 /** A value of a wrong type counts as missing. Numbers of events stay right: what is no event is a GAP. */
 function eventOf(value: unknown): ClientEvent {
-  const fields = isFields(value) ? value : {};
+  const fields = fieldsOf(value);
   const at = timeOf(fields.at);
   return {
     kind: (at !== null && CLIENT_EVENT_KINDS.find((kind) => kind === fields.kind)) || 'GAP',

@@ -1,4 +1,4 @@
-import { countOf, integerOf, intOf, isFields, timeOf } from '../../control/fields.ts';
+import { countOf, fieldsOf, integerOf, intOf, isFields, timeOf } from '../../control/fields.ts';
 import type { ClientRef } from './client-key.ts';
 import {
   ANONYMOUS,
@@ -113,7 +113,7 @@ const will = objectOf<ClientWill>(
 
 /** Never `undefined`, so that the options stay in the order of the subscriptions. */
 function subscriptionOptions(value: unknown): ClientSubscriptionOptions {
-  const { no_local, retain_as_published } = isFields(value) ? value : {};
+  const { no_local, retain_as_published } = fieldsOf(value);
   const [noLocal, retainAsPublished] = [flag(no_local), flag(retain_as_published)];
   return {
     ...(noLocal === undefined ? {} : { noLocal }),

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../platform/errors.ts';
-import { integerOf, isFields, listIn, timeOf } from '../../control/fields.ts';
+import { fieldsOf, integerOf, isFields, listIn, timeOf } from '../../control/fields.ts';
 import type { ControlCaller } from '../../control/plugin.ts';
 import { INSPECT_API } from './inspect-control.ts';
 
@@ -64,7 +64,7 @@ export async function getLastPublisher(caller: ControlCaller, topic: string): Pr
 
 async function topList(caller: ControlCaller, command: string, fields: Readonly<Record<string, unknown>>) {
   const data = await caller.call(INSPECT_API, command, fields);
-  const known = isFields(data) ? data : {};
+  const known = fieldsOf(data);
   const [from, to] = [timeOf(known.from), timeOf(known.to)];
   const [maxError, total] = [known.maxError, known.total].map(integerOf);
   if (from === null || to === null)
