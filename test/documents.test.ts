@@ -13,6 +13,7 @@ import {
 import { THRESHOLDS, thresholdNames } from '../src/domains/problems/model/problem-thresholds.ts';
 import { SETTINGS } from '../src/platform/config/settings.ts';
 import { ERROR_STATUS } from '../src/platform/errors.ts';
+import { STATEMENTS, statementCodes } from '../src/protocol/problems/problem-statements.ts';
 import { OWN_SETTINGS } from './deploy/chart-values.ts';
 import { runHere } from './support/commands.ts';
 import { startTestService } from './support/service.ts';
@@ -57,6 +58,7 @@ test('docs/problems.md has the table of the kinds of problems, and that of the t
     const seconds = [readEveryMs(kind), opensMs, closesAfterMs(kind)].map((ms) => `${ms / 1_000} s`);
     return `| \`${kind}\` | ${[severity, ...seconds, `${title}. ${whatWouldHelp}`].join(' | ')} |`;
   });
+  const statements = statementCodes.map((code) => `| \`${code}\` | ${STATEMENTS[code].replaceAll('|', '\\|')} |`);
   const thresholds = thresholdNames.map((name) => {
     const { fallback, min, max, meaning } = THRESHOLDS[name];
     return `| \`${name}\` | ${fallback} | ${min} to ${max} | ${meaning} |`;
@@ -64,6 +66,8 @@ test('docs/problems.md has the table of the kinds of problems, and that of the t
   const tables = [
     '## Kinds\n\n| Kind | Severity | Read every | Opens after | Closes after | Meaning, and what would help |\n| --- | --- | --- | --- | --- | --- |',
     ...kinds,
+    '\n## Statements\n\n`{name}` is the place of a parameter, `{name:word|words}` a word for the number of one. The value of `error` is a text of a broker, of a target or of the service, in English.\n\n| Code | Text |\n| --- | --- |',
+    ...statements,
     '\n## Thresholds\n\n| Threshold | Default | Values | Meaning |\n| --- | --- | --- | --- |',
     ...thresholds,
   ].join('\n');

@@ -1,5 +1,5 @@
+import { ADVISED } from '../advice/use-advice.ts';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
-import { ADVISED } from '../refusals/use-advice.ts';
 
 /** What changes when a client connects or disconnects. */
 export const CLIENT = graphql(`subscription Client($brokerId: ID!, $clientIds: [ID!]!, $after: SafeInt) {

@@ -1,5 +1,5 @@
+import { ADVISED } from '../advice/use-advice.ts';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
-import { ADVISED } from '../refusals/use-advice.ts';
 
 /** A page of events with what the history lacks. */
 const EVENTS = graphql(

@@ -1,5 +1,5 @@
+import { reasonTexts } from '../advice/reason-texts.ts';
 import { protocolName } from '../clients/client-columns.tsx';
-import { reasonTexts } from '../refusals/reason-texts.ts';
 import { refusalTexts } from '../refusals/texts.ts';
 import { useNumbers, useTexts, useTimes } from '../texts/texts.ts';
 import type { ClientEvent, EventGap } from './event-graph.ts';

@@ -1,13 +1,13 @@
 import { Link } from 'wouter';
+import { reasonTexts } from '../advice/reason-texts.ts';
+import { useAdvice } from '../advice/use-advice.ts';
 import { useBroker } from '../broker/broker-context.ts';
 import { clientPath } from '../clients/client-address.ts';
 import { graphql } from '../graph/graphql.ts';
 import { useLive } from '../graph/live.ts';
 import { useQuery } from '../graph/use-query.ts';
-import { reasonTexts } from '../refusals/reason-texts.ts';
 import { REFUSALS, type Refusal, type RefusalsEvent } from '../refusals/refusals-live.ts';
 import { refusalTexts } from '../refusals/texts.ts';
-import { useAdvice } from '../refusals/use-advice.ts';
 import { useTexts } from '../texts/texts.ts';
 import { giveAccessTexts } from './texts.ts';
 

@@ -6,6 +6,7 @@ export const PROBLEM = graphql(`fragment ShownProblem on Problem @_unmask {
   severity
   title
   detail
+  statements { code parameters }
   whatWouldHelp
   subjectId
   subjectName

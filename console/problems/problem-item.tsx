@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { Link } from 'wouter';
 import { useMutation } from '../graph/use-mutation.ts';
 import { useTexts } from '../texts/texts.ts';
+import { AsSent } from '../ui/as-sent.tsx';
 import { Refusal } from '../ui/problem.tsx';
 import { RowMenu } from '../ui/row-menu.tsx';
 import { Time } from '../ui/time.tsx';
@@ -11,6 +12,7 @@ import { Acknowledge } from './acknowledge.tsx';
 import { BeginSilence } from './begin-silence.tsx';
 import { type ShownProblem, UNACKNOWLEDGE } from './operations.ts';
 import { problemAddress } from './problem-address.ts';
+import type { Part } from './problem-words.ts';
 import { problemTexts } from './texts.ts';
 import { useProblemWords } from './use-problem-words.ts';
 
@@ -31,8 +33,8 @@ export type Within = 'BROKER' | 'PROJECT' | null;
 /** One problem: what, where and since when, what would help, and what a person does about it. */
 export function ProblemItem({ problem, within }: ProblemItemProps) {
   const text = useTexts(problemTexts);
-  const { title, help } = useProblemWords()(problem);
-  const { severity, detail, subjectName, brokerName, project, acknowledgement, isSilenced, closedAt } = problem;
+  const { title, detail, help } = useProblemWords()(problem);
+  const { severity, subjectName, brokerName, project, acknowledgement, isSilenced, closedAt } = problem;
   const Icon = ICONS[severity];
   const address = problemAddress(problem);
   const ofProject = within === null ? (project?.name ?? text('service')) : null;
@@ -53,14 +55,25 @@ export function ProblemItem({ problem, within }: ProblemItemProps) {
             </span>
           )}
         </p>
-        <p lang="en">{detail}</p>
-        {closedAt === null && !detail.includes(help) && <p className="quiet">{text('help', { help })}</p>}
+        <p>
+          <Parts parts={detail} />
+        </p>
+        {closedAt === null && !textOf(detail).includes(textOf(help)) && (
+          <p className="quiet">
+            {text('help')} <Parts parts={help} />
+          </p>
+        )}
       </div>
       <Facts problem={problem} />
       {closedAt === null && <Actions problem={problem} title={title} />}
     </li>
   );
 }
+
+const textOf = (parts: readonly Part[]) => parts.map((part) => part.text).join('');
+
+const Parts = ({ parts }: { readonly parts: readonly Part[] }) =>
+  parts.map(({ text, isAsSent }) => (isAsSent ? <AsSent key={text}>{text}</AsSent> : text));
 
 function Facts({ problem: { openedAt, closedAt, count, acknowledgement } }: { readonly problem: ShownProblem }) {
   const text = useTexts(problemTexts);

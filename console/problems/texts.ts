@@ -12,7 +12,7 @@ export const problemTexts = catalogue('problems', {
   NOTICE: 'notice',
   began: 'Began',
   times: '{count} {count:time|times}',
-  help: 'What would help: {help}',
+  help: 'What would help:',
   takenBy: 'acknowledged by {name}',
   acknowledge: 'Acknowledge',
   unacknowledge: 'Remove the acknowledgement',

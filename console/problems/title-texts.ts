@@ -17,7 +17,7 @@ export const titleTexts = catalogue<Kind>('problems/title', {
   BRIDGE_LOOP: 'Messages of a bridge go in a circle',
   STREAM_FAILING: 'A stream cannot process messages',
   STREAM_NOT_STORING: 'A stream does not store messages',
-  REFUSALS_RISING: 'The broker denies many clients',
+  REFUSALS_RISING: 'Many attempts of clients are denied',
   CLIENT_ID_CONFLICT: 'Several clients use one client id',
   CLIENT_FLOODING: 'A client sends very many messages',
   QUEUES_DROPPING: 'The broker drops messages for slow clients',

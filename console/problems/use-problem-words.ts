@@ -1,16 +1,9 @@
-import { useTexts } from '../texts/texts.ts';
-import { helpTexts } from './help-texts.ts';
-import type { ShownProblem } from './operations.ts';
-import { titleTexts } from './title-texts.ts';
+import { useContext } from 'react';
+import { Language } from '../texts/texts.ts';
+import { type ProblemWords, problemWords, type WordedProblem } from './problem-words.ts';
 
-type Words = Pick<ShownProblem, 'kind' | 'title' | 'whatWouldHelp'>;
-
-/** The title of a problem and its remedy in the language of the person, as far as they are those of its kind. */
-export function useProblemWords(): (problem: Words) => { readonly title: string; readonly help: string } {
-  const titleOf = useTexts(titleTexts);
-  const helpOf = useTexts(helpTexts);
-  return ({ kind, whatWouldHelp }) => ({
-    title: titleOf(kind),
-    help: whatWouldHelp === helpTexts.en[kind] ? helpOf(kind) : whatWouldHelp,
-  });
+/** What is wrong and what would help, in the language of the person. */
+export function useProblemWords(): (problem: WordedProblem) => ProblemWords {
+  const language = useContext(Language);
+  return (problem) => problemWords(problem, language);
 }

@@ -1,5 +1,5 @@
 import { whyAddress } from '../access/addresses.ts';
-import type { RefusalReason } from './reason-texts.ts';
+import type { RefusalReason } from '../advice/reason-texts.ts';
 
 export interface Refused {
   readonly id: string;

@@ -1,11 +1,12 @@
 import { Link } from 'wouter';
+import { reasonTexts } from '../advice/reason-texts.ts';
+import { type Advised, useAdvice } from '../advice/use-advice.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
+import { WithTooltip } from '../ui/as-sent.tsx';
 import type { Column } from '../ui/column.ts';
 import { Time } from '../ui/time.tsx';
-import { reasonTexts } from './reason-texts.ts';
 import { addressOfWhy, type Refused } from './refusal-address.ts';
 import { refusalTexts } from './texts.ts';
-import { type Advised, useAdvice } from './use-advice.ts';
 
 type ListedRefusal = Refused &
   Advised & {
@@ -33,8 +34,8 @@ export function useRefusalColumns(brokerId: string) {
       title: text('reason'),
       cell: (refusal) => (
         <>
-          <span title={refusal.detail ?? undefined}>{reasonText(refusal.reason)}</span> <small>{ruleOf(refusal)}</small>{' '}
-          <Link href={addressOfWhy(brokerId, refusal)}>{text('why')}</Link>
+          <WithTooltip tooltip={refusal.detail}>{reasonText(refusal.reason)}</WithTooltip>{' '}
+          <small>{ruleOf(refusal)}</small> <Link href={addressOfWhy(brokerId, refusal)}>{text('why')}</Link>
         </>
       ),
       value: ({ reason }) => reasonText(reason),

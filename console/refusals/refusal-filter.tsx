@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react';
+import { reasonTexts } from '../advice/reason-texts.ts';
 import { useTexts } from '../texts/texts.ts';
 import { contains } from '../ui/contains.ts';
 import { FilterBar, FilterSelect } from '../ui/filter-bar.tsx';
-import { reasonTexts } from './reason-texts.ts';
 import type { Refusal } from './refusals-live.ts';
 import { refusalTexts } from './texts.ts';
 

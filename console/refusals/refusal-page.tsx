@@ -1,18 +1,19 @@
 import { Link } from 'wouter';
 import { accessAddress } from '../access/addresses.ts';
+import { reasonTexts } from '../advice/reason-texts.ts';
+import { ADVISED, placeOf, useAdvice } from '../advice/use-advice.ts';
 import { useBroker } from '../broker/broker-context.ts';
 import { clientPath } from '../clients/client-address.ts';
 import { graphql } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
+import { AsSent } from '../ui/as-sent.tsx';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { type Fact, Facts } from '../ui/facts.tsx';
 import { PageHeading } from '../ui/page-heading.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Time } from '../ui/time.tsx';
-import { reasonTexts } from './reason-texts.ts';
 import { refusalTexts } from './texts.ts';
-import { ADVISED, placeOf, useAdvice } from './use-advice.ts';
 import { WhatToDo } from './what-to-do.tsx';
 
 const REFUSAL = graphql(
@@ -69,7 +70,7 @@ export function RefusalPage({ id }: { readonly id: string }) {
     [text('takenOverBy'), refusal.takenOverBy && placeOf(refusal.takenOverBy)],
     [text('listenerPort'), refusal.listenerPort],
     [text('topic'), refusal.topic],
-    [text('detail'), detail],
+    [text('detail'), detail && <AsSent key="detail">{detail}</AsSent>],
     [text('reasonCode'), refusal.reasonCode],
     [text('times'), refusal.count],
     [text('first'), <Time key="first" at={refusal.firstAt} />],

@@ -1,5 +1,5 @@
+import { ADVISED } from '../advice/use-advice.ts';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
-import { ADVISED } from './use-advice.ts';
 
 /** What a broker refuses, as it happens. */
 export const REFUSALS = graphql(

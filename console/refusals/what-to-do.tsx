@@ -1,8 +1,8 @@
 import { Link } from 'wouter';
 import { accessAddress } from '../access/addresses.ts';
+import type { RefusalReason } from '../advice/reason-texts.ts';
 import { useBroker } from '../broker/broker-context.ts';
 import { useTexts } from '../texts/texts.ts';
-import type { RefusalReason } from './reason-texts.ts';
 import { refusalTexts } from './texts.ts';
 
 type Place = 'setPassword' | 'toAccount' | 'createAccount' | 'toGroups' | 'toListeners' | 'toCertificates' | 'toTopics';

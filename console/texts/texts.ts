@@ -40,7 +40,12 @@ type CommonKey = keyof typeof common;
 export function useTexts(): Translate<CommonKey>;
 export function useTexts<Key extends string>(texts: Catalogue<Key>): Translate<Key | CommonKey>;
 export function useTexts(texts: Catalogue<string> = COMMON): Translate<string> {
-  const { tag, translations } = useContext(Language);
+  return translate(texts, useContext(Language));
+}
+
+/** As `useTexts`, in a given language. */
+export function translate<Key extends string>(texts: Catalogue<Key>, language: LoadedLanguage): Translate<Key>;
+export function translate(texts: Catalogue<string>, { tag, translations }: LoadedLanguage): Translate<string> {
   const textIn = ({ names, en }: Catalogue<string>, key: string) => {
     const place = names.find((name) => translations[name]?.[key] !== undefined);
     return place === undefined ? en[key] : translations[place]?.[key];

@@ -1,9 +1,27 @@
-import { useContext } from 'react';
-import { Language } from '../texts/texts.ts';
+import { type ReactNode, useContext } from 'react';
+import { Language, useLanguage } from '../texts/texts.ts';
 
 /** A text of the service or of a broker, which is English in each language of the console. */
 export const AsSent = ({ children }: { readonly children: string | null | undefined }) =>
   children ? <span lang="en">{children}</span> : null;
+
+interface WithTooltipProps {
+  /** A text of the service or of a broker. */
+  readonly tooltip: string | null | undefined;
+  readonly className?: string;
+  readonly children: ReactNode;
+}
+
+/** Words of the console with a tooltip that is English in each language. */
+export function WithTooltip({ tooltip, className, children }: WithTooltipProps) {
+  const language = useLanguage();
+  if (!tooltip) return <span className={className}>{children}</span>;
+  return (
+    <span className={className} title={tooltip} lang="en">
+      <span lang={language}>{children}</span>
+    </span>
+  );
+}
 
 interface RefusedText {
   readonly code: string;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { ADVICE } from '../../console/advice/advice-texts.ts';
 import { HINTS } from '../../console/bridges/translated.ts';
-import { ADVICE } from '../../console/refusals/advice-texts.ts';
 import { filled } from '../../console/texts/texts.ts';
 import { mqttBridgeSchema } from '../../src/data-plane/bridges/mqtt/mqtt-bridge-schema.ts';
 import { postgresqlBridgeKind } from '../../src/data-plane/bridges/postgresql/postgresql-bridge-kind.ts';

@@ -1,15 +1,17 @@
 import type { GraphQLEnumType } from 'graphql';
 import { expect, test } from 'vitest';
+import { ADVICE } from '../../console/advice/advice-texts.ts';
+import { reasonTexts } from '../../console/advice/reason-texts.ts';
 import { codeTexts } from '../../console/audit/code-texts.ts';
 import { helpTexts } from '../../console/problems/help-texts.ts';
+import { statementTexts } from '../../console/problems/statement-texts.ts';
 import { DEFAULTS } from '../../console/problems/threshold-defaults.ts';
 import { titleTexts } from '../../console/problems/title-texts.ts';
-import { ADVICE } from '../../console/refusals/advice-texts.ts';
-import { reasonTexts } from '../../console/refusals/reason-texts.ts';
 import { capabilityTexts } from '../../console/texts/capability-texts.ts';
 import { schema } from '../../src/app/schema.ts';
 import { PROBLEM_KINDS, problemKinds } from '../../src/domains/problems/model/problem-kinds.ts';
 import { THRESHOLDS } from '../../src/domains/problems/model/problem-thresholds.ts';
+import { STATEMENTS } from '../../src/protocol/problems/problem-statements.ts';
 import { translationsOf } from './catalogues.ts';
 
 /** Access was denied for one of several reasons, each with a text of its own. */
@@ -40,9 +42,10 @@ test('each code of the graph that the console shows in words has a text, unless 
   }
 });
 
-test('titles and remedies of problems are those of the service, so that the console recognizes and translates them', () => {
+test('titles, details and remedies of problems are those of the service, so that the console recognizes and translates them', () => {
   const wordsOf = (what: 'title' | 'whatWouldHelp') =>
     Object.fromEntries(problemKinds.map((kind) => [kind, PROBLEM_KINDS[kind][what]]));
+  expect(statementTexts.en).toEqual(STATEMENTS);
   expect(titleTexts.en).toEqual(wordsOf('title'));
   expect(helpTexts.en).toEqual(wordsOf('whatWouldHelp'));
 });

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { Outages } from '../../platform/outages.ts';
 import type { Lease } from '../../platform/storage/leases/leases.ts';
+import { statement } from '../../protocol/problems/problem-statements.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { ProjectCache } from '../projects/project-cache.ts';
 import { Hysteresis } from './model/hysteresis.ts';
@@ -198,9 +199,7 @@ export class ProblemWatch {
     return new Set(
       processes.flatMap(({ host, folderId }) =>
         kinds.flatMap((kind) =>
-          [folderId ?? '', ''].map((part) =>
-            keyOf({ kind, subjectId: null, subjectName: host, part, detail: '' }, SERVICE),
-          ),
+          [folderId ?? '', ''].map((part) => keyOf({ kind, subjectId: null, subjectName: host, part }, SERVICE)),
         ),
       ),
     );
@@ -280,11 +279,11 @@ export class ProblemWatch {
 }
 
 /** That the broker of a problem was deleted closes it. */
-const closingOf = ({ key, detail, ...scope }: ProblemRecord): ScopedTransition => ({
+const closingOf = ({ key, ...scope }: ProblemRecord): ScopedTransition => ({
   change: 'CLOSE',
   key,
   scope,
-  detail: `The broker was deleted. Before: ${detail}`,
+  before: statement('BROKER_DELETED', {}),
 });
 
 const allOf = ({ brokers, projects, process, service }: ProblemSources) => [

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { expect, test } from 'vitest';
+import { errorStatements } from '../../../src/protocol/problems/problem-statements.ts';
 import { startMosquitto } from '../../support/mosquitto.ts';
 import { startTestService } from '../../support/service.ts';
 import { onTestFinished } from '../../support/shared.ts';
@@ -55,7 +56,7 @@ test('e-mail arrives at an SMTP server, with its password, and a refused one is 
   const SMTP_URL = `smtp://mail:p%40ss@${url}/?tls=off`;
   const service = await startTestService({ env: { SMTP_URL, MAIL_FROM: 'alerts@example.com' } });
   const id = await createChannel(service, { target: { email: { to: ['a@example.com', 'b@example.com'] } } });
-  await openProblem(service, 'line\r\nBcc: c@example.com', { fact: { detail: 'grün' } });
+  await openProblem(service, 'line\r\nBcc: c@example.com', { fact: { statements: errorStatements('grün') } });
   // As a database stores it, and a terminal shows it.
   await expect
     .poll(async () => (await deliveriesOf(service, id))[0])

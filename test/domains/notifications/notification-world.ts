@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import { expect } from 'vitest';
 import type { ProblemFact } from '../../../src/domains/problems/model/problem-fact.ts';
+import { errorStatements } from '../../../src/protocol/problems/problem-statements.ts';
 import { freePort } from '../../support/free-port.ts';
 import type { TestService } from '../../support/service.ts';
 import { onTestFinished } from '../../support/shared.ts';
@@ -69,7 +70,7 @@ const fact = (name: string, more: Partial<ProblemFact> = {}): ProblemFact => ({
   kind: 'BRIDGE_DOWN',
   subjectId: null,
   subjectName: name,
-  detail: `The bridge "${name}" is not connected`,
+  statements: errorStatements(`The bridge "${name}" is not connected`),
   ...more,
 });
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
+import { errorStatements } from '../../../src/protocol/problems/problem-statements.ts';
 import { freePort } from '../../support/free-port.ts';
 import { startTestService } from '../../support/service.ts';
 import { clusterWorld } from '../clusters/cluster-world.ts';
@@ -264,7 +265,7 @@ describe('templates', () => {
       const webhook = { url: `${receiver.url}/${name}`, template: templateOf(name), credentials };
       await createChannel(service, { name, target: { webhook } });
     }
-    await openProblem(service, 'line "1"', { fact: { detail: 'two\nlines' } });
+    await openProblem(service, 'line "1"', { fact: { statements: errorStatements('two\nlines') } });
     await closeProblem(service, 'line "1"');
     await expect.poll(() => receiver.requests.length).toBe(8);
     const bodies = receiver.requests.map(({ body }) => body);

@@ -47,7 +47,7 @@ test('guesses with a new account each time are a problem within 30 s, and a sing
   expect(opened.map(({ broker }) => broker.id).sort()).toEqual(brokerIds);
   for (const { openedAt, detail, whatWouldHelp } of opened) {
     expect(Date.parse(openedAt) - startedAt).toBeLessThan(30_000);
-    expect(detail).toMatch(/refused \d+ times in the last 10 s, most often CONNECT/);
+    expect(detail).toMatch(/denied attempts in the last 10 s: \d+\. Most often: CONNECT/);
     expect(whatWouldHelp).not.toBe('');
   }
   await service.close();

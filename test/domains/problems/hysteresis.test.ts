@@ -10,7 +10,7 @@ import {
 } from '../../../src/domains/problems/model/problem-kinds.ts';
 
 const STEP_MS = 2_000;
-const factOf = (kind: ProblemKind): ProblemFact => ({ kind, subjectId: null, subjectName: 'it', detail: '' });
+const factOf = (kind: ProblemKind): ProblemFact => ({ kind, subjectId: null, subjectName: 'it', statements: [] });
 
 type Seen = 'THERE' | 'GONE' | 'UNKNOWN';
 

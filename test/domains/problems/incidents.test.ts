@@ -28,7 +28,7 @@ test('wrong passwords, two clients with one id and withdrawn rights each open th
   const stopAttempts = every(200, attempt);
   const refused = await openedAfter(service, 'REFUSALS_RISING', { causedAt: attemptedAt, withinMs: LASTING_MS });
   expect(refused).toMatchObject({ subjectId: brokerId, severity: 'WARNING', broker: { id: brokerId } });
-  expect(refused.detail).toMatch(/refused \d+ times in the last 10 s/);
+  expect(refused.detail).toMatch(/denied attempts in the last 10 s: \d+/);
   expect(refused.whatWouldHelp).toContain('Check that the account exists');
   stopAttempts();
   const stoppedAt = Date.now();

@@ -13,6 +13,7 @@ import { ProblemCache, type ProblemRecord } from '../../../src/domains/problems/
 import { ProblemStore } from '../../../src/domains/problems/storage/problem-store.ts';
 import { ProjectCache } from '../../../src/domains/projects/project-cache.ts';
 import type { Leases } from '../../../src/platform/storage/leases/leases.ts';
+import { errorStatements, statementsOf } from '../../../src/protocol/problems/problem-statements.ts';
 import { openTestStorage } from '../../support/database.ts';
 import { recordStatements } from '../../support/statements.ts';
 
@@ -21,7 +22,7 @@ const factOf = (kind: ProblemFact['kind']): ProblemFact => ({
   kind,
   subjectId: null,
   subjectName: 'here',
-  detail: 'x',
+  statements: errorStatements('x'),
 });
 
 /** On PostgreSQL, a lease is held when a connection has it. */
@@ -180,7 +181,10 @@ test('a problem whose broker was deleted while no process found problems is clos
   await watch.close();
   await Promise.all([brokers.close(), projects.close(), cache.close()]);
   const stored = { openKey: null, brokerName: 'press', detail: 'The broker was deleted. Before: x' };
-  expect(await db.problem.findMany()).toMatchObject([stored]);
+  const states = [{ code: 'BROKER_DELETED' }, { code: 'ERROR', parameters: { error: 'x' } }];
+  const rows = await db.problem.findMany();
+  expect(rows).toMatchObject([stored]);
+  expect(rows.map(statementsOf)).toMatchObject([states]);
   expect(await db.problemChange.count({ where: { change: 'CLOSED' } })).toBe(1);
 });
 
@@ -195,7 +199,7 @@ test('what is still wrong is noted by one statement, and only the other processe
     new Map(
       Array.from({ length: 250 }, (_, n) => [
         String(n),
-        { ...factOf('BRIDGE_LOOP'), detail: detailOf(String(n), at) } satisfies ProblemFact,
+        { ...factOf('BRIDGE_LOOP'), statements: errorStatements(detailOf(String(n), at)) } satisfies ProblemFact,
       ]),
     );
   const opened = [...factsAt(new Date(0))].map(([key, fact]) => ({ change: 'OPEN' as const, key, fact, scope }));
@@ -212,8 +216,10 @@ test('what is still wrong is noted by one statement, and only the other processe
   await Promise.all([cache.settled(), other.settled()]);
 
   expect(reads()).toHaveLength(1);
-  for (const { key, detail, lastSeenAt, severity } of other.all())
+  for (const { key, detail, statements: stated, lastSeenAt, severity } of other.all()) {
     expect([detail, lastSeenAt, severity]).toEqual([detailOf(key, at), at, 'CRITICAL']);
+    expect(stated).toBe(JSON.stringify(errorStatements(detail)));
+  }
   expect(other.all()).toEqual(cache.all());
   await Promise.all([cache.close(), other.close()]);
 });

@@ -1,7 +1,8 @@
 import { expect } from 'vitest';
+import { textOf } from '../../../src/protocol/problems/problem-statements.ts';
 import type { TestService } from '../../support/service.ts';
 
-const PROBLEM = `id kind severity title detail whatWouldHelp subjectId subjectName
+const PROBLEM = `id kind severity title detail statements { code parameters } whatWouldHelp subjectId subjectName
   subject { __typename ... on Node { id } } broker { id } brokerName project { id }
   openedAt closedAt lastSeenAt count acknowledgement { by at note } isSilenced`;
 
@@ -27,7 +28,9 @@ export async function opened(service: TestService, kind: string, filter: object 
     return found.length;
   };
   await expect.poll(count, SLOW).toBe(1);
-  return found[0];
+  const [problem] = found;
+  expect({ kind, stated: textOf(problem.statements) }).toEqual({ kind, stated: problem.detail });
+  return problem;
 }
 
 /** Waits until no problem of the kind is open. */

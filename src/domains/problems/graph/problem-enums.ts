@@ -1,5 +1,6 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { describedEnum } from '../../../gateway/graphql/described-enum.ts';
+import { STATEMENTS, type StatementCode } from '../../../protocol/problems/problem-statements.ts';
 import { PROBLEM_KINDS, type ProblemKind, type ProblemSeverity, problemKinds } from '../model/problem-kinds.ts';
 
 export const ProblemSeverityType = describedEnum<ProblemSeverity>('ProblemSeverity', 'How urgent a problem is.', {
@@ -14,3 +15,9 @@ export const ProblemKindType = builder.enumType('ProblemKind', {
     problemKinds.map((kind) => [kind, { description: `${PROBLEM_KINDS[kind].title}.` }]),
   ) as Record<ProblemKind, { description: string }>,
 });
+
+export const StatementCodeType = describedEnum<StatementCode>(
+  'ProblemStatementCode',
+  'What a sentence about a problem states. The description is the English text with the places of its parameters. Later versions may add values.',
+  STATEMENTS,
+);

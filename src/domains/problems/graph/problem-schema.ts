@@ -1,3 +1,4 @@
+import type { RequestContext } from '../../../gateway/context.ts';
 import { builder, signedIn } from '../../../gateway/graphql/builder.ts';
 import { describedEnum } from '../../../gateway/graphql/described-enum.ts';
 import { findNode, findsNode, Node } from '../../../gateway/graphql/node.ts';
@@ -6,6 +7,7 @@ import { orderInput } from '../../../gateway/graphql/sort-order.ts';
 import { belongsToOwner } from '../../../gateway/graphql/type-scopes.ts';
 import { ServiceError } from '../../../platform/errors.ts';
 import { pageOf } from '../../../platform/paging.ts';
+import { errorStatements, type Statement, statementsOf } from '../../../protocol/problems/problem-statements.ts';
 import { statusFor } from '../../brokers/broker-info-schema.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import { Project } from '../../projects/project-schema.ts';
@@ -13,7 +15,7 @@ import { MAX_FILTER_IDS } from '../model/problem-filter.ts';
 import { PROBLEM_KINDS } from '../model/problem-kinds.ts';
 import type { ProblemCounts, ProblemSortField } from '../problem-list.ts';
 import type { ProblemRecord } from '../storage/problem-cache.ts';
-import { ProblemKindType, ProblemSeverityType } from './problem-enums.ts';
+import { ProblemKindType, ProblemSeverityType, StatementCodeType } from './problem-enums.ts';
 
 const Acknowledgement = builder.objectRef<ProblemRecord>('ProblemAcknowledgement').implement({
   description: 'That a person knows of a problem.',
@@ -31,6 +33,25 @@ const Acknowledgement = builder.objectRef<ProblemRecord>('ProblemAcknowledgement
   }),
 });
 
+const StatementType = builder.objectRef<Statement>('ProblemStatement').implement({
+  description: 'A sentence about a problem, which clients translate by its code.',
+  fields: (t) => ({
+    code: t.expose('code', { description: 'What it states.', type: StatementCodeType }),
+    parameters: t.expose('parameters', {
+      description:
+        'The values of the sentence by their names, and what its remedy depends on: an object of strings of at most 2,000 characters. Numbers have no separators. `error` is a text of a broker, of a target or of the service, in English.',
+      type: 'JSON',
+    }),
+  }),
+});
+
+/** Why a broker cannot be reached. The stored text is for everyone, so it lacks what only administrators may know. */
+function reasonFor({ kind, brokerId, closedAt }: ProblemRecord, { services, viewer }: RequestContext): string | null {
+  if (kind !== 'BROKER_UNREACHABLE' || brokerId === null || closedAt !== null) return null;
+  const status = statusFor(viewer, services.brokers.seen(brokerId, viewer), services.runtimes.status(brokerId));
+  return status.lastError ?? null;
+}
+
 export const ProblemType = builder.objectRef<ProblemRecord>('Problem').implement({
   description:
     'Something that is wrong, or was. The facts open and close it, never a person: it opens when a fact has lasted, and closes when the fact has been gone for a time. If the fact returns soon, the same problem opens again.',
@@ -43,11 +64,16 @@ export const ProblemType = builder.objectRef<ProblemRecord>('Problem').implement
     detail: t.string({
       description:
         'The facts, in English, at most a minute old. Only administrators of the project learn whether the host or the port of a broker can be reached.',
-      // The stored text is for everyone, so it lacks the reasons that only administrators may know.
-      resolve: ({ kind, detail, brokerId, closedAt }, _args, { services, viewer }) => {
-        if (kind !== 'BROKER_UNREACHABLE' || brokerId === null || closedAt !== null) return detail;
-        const status = statusFor(viewer, services.brokers.seen(brokerId, viewer), services.runtimes.status(brokerId));
-        return status.lastError ?? detail;
+      resolve: (problem, _args, context) => reasonFor(problem, context) ?? problem.detail,
+    }),
+    statements: t.field({
+      description:
+        'What `detail` states, in the same order, so that clients say it in any language. Empty if an earlier version of the service noted the detail.',
+      type: [StatementType],
+      complexity: { field: 1, multiplier: 2 },
+      resolve: (problem, _args, context) => {
+        const reason = reasonFor(problem, context);
+        return reason === null ? statementsOf(problem) : errorStatements(reason);
       },
     }),
     whatWouldHelp: t.string({

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Statement } from '../../../protocol/problems/problem-statements.ts';
 import { PROBLEM_KINDS, type ProblemKind, type ProblemSeverity } from './problem-kinds.ts';
 
 /** Something that is wrong now. */
@@ -9,7 +10,8 @@ export interface ProblemFact {
   readonly subjectName: string;
   /** Distinguishes facts of one kind about one subject. Default: there is one. */
   readonly part?: string;
-  readonly detail: string;
+  /** The detail. */
+  readonly statements: readonly Statement[];
   /** How often it appeared since the last reading. Default: once if the last reading was without it. */
   readonly times?: number;
   /** Default: the text of the kind. */
@@ -33,7 +35,7 @@ export const MAX_TEXT = 4_000;
 
 /** Identifies a problem over its openings: names of clients may be long, so a long key is hashed. */
 export function keyOf(
-  { kind, subjectId, subjectName, part = '' }: ProblemFact,
+  { kind, subjectId, subjectName, part = '' }: Omit<ProblemFact, 'statements'>,
   { projectId, brokerId }: FactScope,
 ): string {
   const key = JSON.stringify([kind, brokerId ?? projectId, subjectId ?? subjectName, part]);

@@ -135,7 +135,7 @@ export const PROBLEM_KINDS = kinds({
   REFUSALS_RISING: {
     scope: 'BROKER',
     severity: 'WARNING',
-    title: 'The broker denies many clients',
+    title: 'Many attempts of clients are denied',
     whatWouldHelp: 'The list of what the broker denied has each reason, and what would help.',
   },
   CLIENT_ID_CONFLICT: {

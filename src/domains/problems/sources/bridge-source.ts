@@ -1,5 +1,6 @@
 import type { BridgeConnectionStatus } from '../../../data-plane/bridges/model/bridge-status.ts';
 import { namedNodeId, parseNamedNodeId } from '../../../gateway/named-node-id.ts';
+import { errorStatements, type Statement, statement } from '../../../protocol/problems/problem-statements.ts';
 import type { BridgeService } from '../../bridges/bridge-service.ts';
 import { remoteClientIdOf } from '../../bridges/bridge-view.ts';
 import type { BrokerCache, BrokerRecord } from '../../brokers/broker-cache.ts';
@@ -29,7 +30,10 @@ interface Connection {
 /** A loss is a fact for at least so long. */
 const LOSS_MS = 10_000;
 const KINDS = ['BRIDGE_DOWN', 'BRIDGE_QUEUE_FILLING', 'BRIDGE_DROPPING', 'BRIDGE_LOOP'] as const;
-const DOWN: ReadonlySet<string> = new Set(['UNREACHABLE', 'UNAUTHORISED', 'FAILED']);
+const DOWN: readonly string[] = ['UNREACHABLE', 'UNAUTHORISED', 'FAILED'] satisfies DownState[];
+type DownState = 'UNREACHABLE' | 'UNAUTHORISED' | 'FAILED';
+
+const isDown = (state: string): state is DownState => DOWN.includes(state);
 
 /** Bridges that this process runs, by their reports, and bridges of Mosquitto's configuration file, by `$SYS`. */
 export function bridgeSource({ bridges, runs, isPending, isConnected, brokers }: BridgeSourceOptions): BrokerSource {
@@ -53,7 +57,7 @@ export function bridgeSource({ bridges, runs, isPending, isConnected, brokers }:
         kind: 'BRIDGE_DOWN',
         subjectId: namedNodeId({ kind: 'bridge', brokerId: broker.id, name: key }),
         subjectName: name,
-        detail: `The bridge "${name}" of the configuration file of the broker is not connected.`,
+        statements: [statement('BRIDGE_OF_FILE_DOWN', { name })],
       }));
   return {
     kinds: KINDS,
@@ -91,23 +95,28 @@ interface Lost {
 function factsOf(broker: BrokerRecord, connection: Connection, lost: Lost, thresholds: Thresholds): ProblemFact[] {
   const { bridgeId, status } = connection;
   const { connectionName, state, error, queuedMessages, loop, lastRejection } = status;
-  const fact = (kind: ProblemKind, detail: string): ProblemFact => ({
+  const fact = (kind: ProblemKind, ...statements: readonly Statement[]): ProblemFact => ({
     kind,
     subjectId: namedNodeId({ kind: 'bridge', brokerId: broker.id, name: bridgeId }),
     subjectName: `${bridgeId}: ${connectionName}`,
     part: connectionName,
-    detail,
+    statements,
   });
-  const named = `The connection "${connectionName}" of ${bridgeId}`;
-  const reason = lastRejection === undefined ? '' : ` The last one was rejected: ${lastRejection.reason}`;
-  return [
-    ...(DOWN.has(state) ? [fact('BRIDGE_DOWN', `${named} is ${state.toLowerCase()}. ${error ?? ''}`.trim())] : []),
-    ...(queuedMessages > thresholds.bridgeQueuedMessages
-      ? [fact('BRIDGE_QUEUE_FILLING', `${named} has ${queuedMessages} messages in its queue.`)]
-      : []),
-    ...(lost.messages > 0
-      ? [fact('BRIDGE_DROPPING', `${named} lost messages in the last ${lost.seconds} s: ${lost.messages}.${reason}`)]
-      : []),
-    ...(loop === undefined ? [] : [fact('BRIDGE_LOOP', `${named} gets its own messages back, on "${loop.topic}".`)]),
-  ];
+  const named = { name: connectionName, bridge: bridgeId };
+  const facts: ProblemFact[] = [];
+  if (isDown(state)) {
+    facts.push(fact('BRIDGE_DOWN', statement(`CONNECTION_${state}`, named), ...errorStatements(error)));
+  }
+  if (queuedMessages > thresholds.bridgeQueuedMessages) {
+    facts.push(fact('BRIDGE_QUEUE_FILLING', statement('CONNECTION_QUEUES', { ...named, count: queuedMessages })));
+  }
+  if (lost.messages > 0) {
+    const { messages: count, seconds } = lost;
+    const reason = lastRejection ? [statement('LAST_REJECTION', { error: lastRejection.reason })] : [];
+    facts.push(fact('BRIDGE_DROPPING', statement('CONNECTION_DROPS', { ...named, seconds, count }), ...reason));
+  }
+  if (loop !== undefined) {
+    facts.push(fact('BRIDGE_LOOP', statement('CONNECTION_LOOPS', { ...named, topic: loop.topic })));
+  }
+  return facts;
 }

@@ -3,6 +3,7 @@ import type { CapabilityReasonCode } from '../../../protocol/control/capability-
 import { type ControlApi, requestTopic, responseTopic } from '../../../protocol/control/envelope.ts';
 import type { ControlCapability } from '../../../protocol/control/plugin.ts';
 import { LOG_TOPIC } from '../../../protocol/mosquitto-log/log-reader.ts';
+import { type Statement, statement } from '../../../protocol/problems/problem-statements.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntime } from '../../brokers/broker-runtime.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
@@ -53,10 +54,14 @@ export function capabilitySource({ runtimes }: { readonly runtimes: BrokerRuntim
       askAgain(runtime, limited);
       const { problem } = runtime.sys;
       return [
-        ...(problem === null ? [] : [factOf('BROKER_RIGHTS_MISSING', broker, '$SYS', problem, { read: ['$SYS/#'] })]),
+        ...(problem === null ? [] : [sysFact(broker, problem)]),
         ...limited.flatMap(({ api, reason = '', reasonCode }) => {
           const kind = reasonCode && KINDS[reasonCode];
-          return kind ? [factOf(kind, broker, api, reason, rightsFor(api, reasonCode))] : [];
+          if (!kind) return [];
+          const remedy = remedyOf(broker, reason, rightsFor(api, reasonCode));
+          const { commands } = remedy;
+          const stated = statement('CAPABILITY', { api, error: reason }, { reasonCode, commands });
+          return [factOf(kind, broker, api, stated, remedy)];
         }),
       ];
     },
@@ -68,17 +73,38 @@ function rightsFor(api: ControlApi, code: CapabilityReasonCode): NeededRights | 
   return code === 'PERMISSION_MISSING' ? { send: [requestTopic(api)], read: [responseTopic(api)] } : null;
 }
 
-/** The text names the remedy after its first sentence. `rights`: what is missing, for the commands that grant it. */
+interface Remedy {
+  readonly text: string;
+  /** They grant the missing rights. Empty if they are not known. */
+  readonly commands: string;
+}
+
+/** The text of a capability names the remedy after its first sentence. `rights`: those that are missing. */
+function remedyOf({ username }: BrokerRecord, text: string, rights: NeededRights | null): Remedy {
+  const end = text.search(/[.:] /);
+  const commands = rights === null || username === null ? '' : grantCommands(username, rights);
+  return { text: end < 0 ? text : text.slice(end + 2), commands };
+}
+
+function sysFact(broker: BrokerRecord, problem: string): ProblemFact {
+  const remedy = remedyOf(broker, problem, { read: ['$SYS/#'] });
+  const { text: error, commands } = remedy;
+  return factOf(
+    'BROKER_RIGHTS_MISSING',
+    broker,
+    '$SYS',
+    statement('SYS_NOT_READABLE', { error }, { commands }),
+    remedy,
+  );
+}
+
 function factOf(
   kind: ProblemKind,
-  { id, name, username }: BrokerRecord,
+  { id, name }: BrokerRecord,
   part: string,
-  text: string,
-  rights: NeededRights | null,
+  stated: Statement,
+  { text, commands }: Remedy,
 ): ProblemFact {
-  const end = text.search(/[.:] /);
-  const remedy = end < 0 ? text : text.slice(end + 2);
-  const commands = rights === null || username === null ? '' : grantCommands(username, rights);
-  const whatWouldHelp = commands === '' ? remedy : `${remedy}${WITH_COMMANDS}\n${commands}`;
-  return { kind, subjectId: id, subjectName: name, part, detail: `${part}: ${text}`, whatWouldHelp };
+  const whatWouldHelp = commands === '' ? text : `${text}${WITH_COMMANDS}\n${commands}`;
+  return { kind, subjectId: id, subjectName: name, part, statements: [stated], whatWouldHelp };
 }

@@ -1,5 +1,6 @@
 import { getClient, INSPECT_API, listClients } from '../../../protocol/apis/clients/inspect-control.ts';
 import { listTopClients } from '../../../protocol/apis/clients/traffic-control.ts';
+import { statement } from '../../../protocol/problems/problem-statements.ts';
 import type { BrokerCache, BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import { clientNodeId } from '../../clients/graph/client-schema.ts';
@@ -23,8 +24,8 @@ const MAX_READ = 20;
 const MIN_READINGS = 3;
 
 interface Incomplete {
-  /** Empty: the list is complete. */
-  readonly detail: string;
+  /** Why clients may be missing, which may be empty. `null`: the list is complete. */
+  readonly error: string | null;
   /** Of the first and the last of the readings that found an incomplete list. */
   readonly since: number;
   readonly at: number;
@@ -91,7 +92,7 @@ const flood = (broker: BrokerRecord, { clientId, perSecond }: Rate): ProblemFact
   kind: 'CLIENT_FLOODING',
   subjectId: clientNodeId(broker, clientId),
   subjectName: clientId,
-  detail: `The client "${clientId}" sends ${perSecond} messages per second.`,
+  statements: [statement('CLIENT_FLOODS', { name: clientId, count: perSecond })],
 });
 
 /** Numbers of messages that the busiest clients have sent since they connected. Errors: those of the broker. */
@@ -109,20 +110,20 @@ async function countsOf({ id }: BrokerRecord, runtimes: BrokerRuntimes): Promise
 export function listSource({ runtimes, brokers }: ClientSourceOptions): BrokerSource {
   const isFollowed = (id: string) =>
     runtimes.isConnected(id) && runtimes.find(id)?.controls.known(INSPECT_API)?.provider === 'GATEWAY';
-  const detailOf = async (id: string) => {
+  const errorOf = async (id: string) => {
     const controls = runtimes.find(id)?.controls;
-    if (controls === undefined) return '';
+    if (controls === undefined) return null;
     const { complete = true, incompleteReason } = await listClients(controls, { verbose: false, count: 1 });
-    return complete ? '' : (incompleteReason ?? 'Clients may be missing.');
+    return complete ? null : (incompleteReason ?? '');
   };
   const readings: PolledReadings<Incomplete> = new PolledReadings({
     everyMs: readEveryMs('LIST_INCOMPLETE'),
     read: async ({ id }) => {
-      const detail = await detailOf(id);
+      const error = await errorOf(id);
       const before = readings.of(id);
       const at = performance.now();
-      const first = before === null || before.detail === '' ? { since: at, readings: 0 } : before;
-      return { detail, since: first.since, at, readings: first.readings + 1 };
+      const first = before === null || before.error === null ? { since: at, readings: 0 } : before;
+      return { error, since: first.since, at, readings: first.readings + 1 };
     },
   });
   return {
@@ -132,7 +133,7 @@ export function listSource({ runtimes, brokers }: ClientSourceOptions): BrokerSo
       if (runtimes.find(id)?.controls.known(INSPECT_API) == null) return null;
       if (!isFollowed(id)) return [];
       const reading = readings.of(id);
-      if (reading?.detail === '') return [];
+      if (reading?.error === null) return [];
       // Not certain yet: a problem that is open remains.
       if (
         reading === null ||
@@ -140,8 +141,8 @@ export function listSource({ runtimes, brokers }: ClientSourceOptions): BrokerSo
         reading.readings < MIN_READINGS
       )
         return null;
-      const { detail } = reading;
-      return [{ kind: 'LIST_INCOMPLETE', subjectId: id, subjectName: name, detail }];
+      const statements = [statement('CLIENTS_UNKNOWN', { error: reading.error })];
+      return [{ kind: 'LIST_INCOMPLETE', subjectId: id, subjectName: name, statements }];
     },
   };
 }

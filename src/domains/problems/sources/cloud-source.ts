@@ -1,3 +1,4 @@
+import { errorStatements, statement } from '../../../protocol/problems/problem-statements.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerSource } from '../model/problem-source.ts';
 
@@ -14,11 +15,12 @@ export const cloudSource = ({ stateOf }: CloudSourceOptions): BrokerSource => ({
     const { state, problem } = stateOf(broker);
     const about = { kind: 'CLOUD_BROKER_ERROR', subjectId: id, subjectName: name } as const;
     if (awaySince !== null) {
-      const detail = `The broker "${name}" runs in a process on ${host ?? 'another machine'}, which is not there.`;
-      return [{ ...about, detail, whatWouldHelp: 'Start the process with the data folder of the broker again.' }];
+      const statements = [statement('BROKER_PROCESS_AWAY', { name, host: host ?? '?' })];
+      return [{ ...about, statements, whatWouldHelp: 'Start the process with the data folder of the broker again.' }];
     }
     if (state !== 'ERROR' && problem === null) return [];
     const severity = state === 'ERROR' ? 'CRITICAL' : 'WARNING';
-    return [{ ...about, severity, detail: problem ?? `The broker "${name}" cannot run.` }];
+    const statements = problem === null ? [statement('BROKER_CANNOT_RUN', { name })] : errorStatements(problem);
+    return [{ ...about, severity, statements }];
   },
 });

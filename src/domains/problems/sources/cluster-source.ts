@@ -1,4 +1,5 @@
 import { namedNodeId } from '../../../gateway/named-node-id.ts';
+import { statement } from '../../../protocol/problems/problem-statements.ts';
 import type { BrokerCache, BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { ClusterCache } from '../../clusters/cluster-cache.ts';
 import type { ClusterQueries } from '../../clusters/cluster-queries.ts';
@@ -56,9 +57,10 @@ function factsOf(broker: BrokerRecord, { nodes }: ClusterRecord, node: NodeStatu
     subjectId: nodeIdOf(broker, node),
     subjectName: name,
   };
-  const named = `The node "${name}" of the cluster "${broker.name}"`;
-  if (!node.isReachable) return [{ kind: 'CLUSTER_NODE_DOWN', ...about, detail: `${named} cannot be reached.` }];
+  const named = { name, cluster: broker.name };
+  if (!node.isReachable)
+    return [{ kind: 'CLUSTER_NODE_DOWN', ...about, statements: [statement('NODE_UNREACHABLE', named)] }];
   if (node.sync?.state !== 'DRIFTED') return [];
-  const detail = `${named} has other access control than the cluster. Differences: ${node.sync.differenceCount}.`;
-  return [{ kind: 'CLUSTER_DRIFTED', ...about, detail }];
+  const drifted = statement('NODE_DRIFTED', { ...named, count: node.sync.differenceCount });
+  return [{ kind: 'CLUSTER_DRIFTED', ...about, statements: [drifted] }];
 }

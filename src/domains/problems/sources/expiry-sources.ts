@@ -1,5 +1,6 @@
 import type { Changes } from '../../../platform/storage/changes/changes.ts';
 import type { Database } from '../../../platform/storage/database.ts';
+import { type Statement, statement } from '../../../protocol/problems/problem-statements.ts';
 import type { CertificateCache } from '../../certificates/certificate-cache.ts';
 import { DAY_MS, daysLeft } from '../../certificates/days-left.ts';
 import type { ProblemFact } from '../model/problem-fact.ts';
@@ -9,8 +10,12 @@ import { THRESHOLDS } from '../model/problem-thresholds.ts';
 
 const URGENT_DAYS = 3;
 
-const whenText = (days: number): string =>
-  days < 0 ? 'has expired' : days === 0 ? 'expires within a day' : `expires in ${days} ${days === 1 ? 'day' : 'days'}`;
+const expiryOf = (name: string, days: number): Statement =>
+  days < 0
+    ? statement('CERTIFICATE_EXPIRED', { name })
+    : days === 0
+      ? statement('CERTIFICATE_EXPIRES_TODAY', { name })
+      : statement('CERTIFICATE_EXPIRES', { name, days });
 
 /** Certificates of projects, deployed or not. A deployed one is critical in its last days. */
 export function certificateSource({
@@ -25,14 +30,13 @@ export function certificateSource({
         const days = daysLeft(certificate);
         if (days >= certificateDays) return [];
         const isDeployed = certificate.deployments.length > 0;
-        const where = isDeployed ? 'It is deployed on a listener.' : 'It is not deployed.';
         return [
           {
             kind: 'CERTIFICATE_EXPIRING',
             subjectId: certificate.id,
             subjectName: certificate.name,
             severity: isDeployed && days < URGENT_DAYS ? 'CRITICAL' : 'WARNING',
-            detail: `The certificate "${certificate.name}" ${whenText(days)}. ${where}`,
+            statements: [expiryOf(certificate.name, days), statement(isDeployed ? 'DEPLOYED' : 'NOT_DEPLOYED', {})],
           },
         ];
       }),
@@ -94,8 +98,9 @@ export function tokenSource({ db, changes, isWanted }: TokenSourceOptions): Proj
       return (byProject.get(id) ?? []).flatMap(({ id: subjectId, name, validUntil }): ProblemFact[] => {
         const days = validUntil === null ? Number.POSITIVE_INFINITY : daysLeft({ expiresAt: validUntil.getTime() });
         if (days < 0 || days >= tokenDays) return [];
-        const detail = `The token "${name}" ${whenText(days)}.`;
-        return [{ kind: 'TOKEN_EXPIRING', subjectId, subjectName: name, detail }];
+        const stated =
+          days === 0 ? statement('TOKEN_EXPIRES_TODAY', { name }) : statement('TOKEN_EXPIRES', { name, days });
+        return [{ kind: 'TOKEN_EXPIRING', subjectId, subjectName: name, statements: [stated] }];
       });
     },
     close: stop,

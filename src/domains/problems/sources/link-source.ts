@@ -1,4 +1,5 @@
 import { withoutReachability } from '../../../protocol/mqtt/link-failure.ts';
+import { errorStatements, statement } from '../../../protocol/problems/problem-statements.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import type { ProblemFact } from '../model/problem-fact.ts';
@@ -62,12 +63,12 @@ export function linkSource({ runtimes, onChange }: LinkSourceOptions): BrokerSou
 const factOf = (
   kind: ProblemFact['kind'],
   { id, name }: BrokerRecord,
-  detail = 'The reason is not known.',
-  times?: number,
+  lastError: string | undefined,
+  times: number | undefined,
 ): ProblemFact => ({
   kind,
   subjectId: id,
   subjectName: name,
-  detail,
+  statements: lastError === undefined ? [statement('REASON_UNKNOWN', {})] : errorStatements(lastError),
   ...(times === undefined ? {} : { times }),
 });

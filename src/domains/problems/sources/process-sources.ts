@@ -1,14 +1,15 @@
 import { within } from '../../../platform/scheduling/within.ts';
+import { type Statement, statement } from '../../../protocol/problems/problem-statements.ts';
 import type { ServiceProcess } from '../../processes/process-service.ts';
 import type { ProblemFact } from '../model/problem-fact.ts';
 import { certainAfterMs, isDue, type ProblemKind, readEveryMs } from '../model/problem-kinds.ts';
 import type { ProcessPlace, ProcessSource, ServiceSource } from '../model/problem-source.ts';
 
-const factOf = (kind: ProblemKind, host: string, detail: string): ProblemFact => ({
+const factOf = (kind: ProblemKind, host: string, stated: Statement): ProblemFact => ({
   kind,
   subjectId: null,
   subjectName: host,
-  detail,
+  statements: [stated],
 });
 
 interface DatabaseSourceOptions {
@@ -42,10 +43,8 @@ export function databaseSource({ speed, ping }: DatabaseSourceOptions): ProcessS
       );
     },
     ofProcess: (host) => [
-      ...(isAway ? [factOf('DATABASE_AWAY', host, `The database did not respond to ${host} within 2 s.`)] : []),
-      ...(speed?.isSlow
-        ? [factOf('DATABASE_SLOW', host, `Statements of ${host} on the database take longer than 500 ms.`)]
-        : []),
+      ...(isAway ? [factOf('DATABASE_AWAY', host, statement('DATABASE_AWAY', { host }))] : []),
+      ...(speed?.isSlow ? [factOf('DATABASE_SLOW', host, statement('DATABASE_SLOW', { host }))] : []),
     ],
   };
 }
@@ -72,21 +71,19 @@ export const ownSource = ({ disk, minFreeMb, audit, isFull, maxLinks }: OwnSourc
     const facts: ProblemFact[] = [];
     const { space, diskFault } = disk;
     if (space === 'TOO_LITTLE') {
-      const detail = `The data folder on ${host} has less free space than MIN_FREE_MB (${minFreeMb} MB), so the process is not ready.`;
-      facts.push({ ...factOf('DISK_LOW', host, detail), severity: 'CRITICAL' });
+      const stated = statement('DISK_FULL', { host, megabytes: minFreeMb });
+      facts.push({ ...factOf('DISK_LOW', host, stated), severity: 'CRITICAL' });
     } else if (diskFault !== null) {
-      const detail = `The database of ${host} cannot store changes: ${diskFault}.`;
-      facts.push({ ...factOf('DISK_LOW', host, detail), severity: 'CRITICAL', whatWouldHelp: MEND_DISK });
+      const stated = statement('DISK_NOT_WRITABLE', { host, error: diskFault });
+      facts.push({ ...factOf('DISK_LOW', host, stated), severity: 'CRITICAL', whatWouldHelp: MEND_DISK });
     } else if (space === 'LITTLE') {
-      facts.push(factOf('DISK_LOW', host, `The data folder on ${host} has less free space than ${2 * minFreeMb} MB.`));
+      facts.push(factOf('DISK_LOW', host, statement('DISK_LOW', { host, megabytes: 2 * minFreeMb })));
     }
     if (audit.isFailing) {
-      facts.push(factOf('AUDIT_WAITING', host, `Entries that wait on ${host}: ${audit.waiting}.`));
+      facts.push(factOf('AUDIT_WAITING', host, statement('AUDIT_WAITS', { host, count: audit.waiting })));
     }
     if (isFull()) {
-      facts.push(
-        factOf('LINK_LIMIT', host, `${host} has ${maxLinks} connections to brokers, and further brokers wait.`),
-      );
+      facts.push(factOf('LINK_LIMIT', host, statement('LINKS_USED', { host, count: maxLinks })));
     }
     return facts;
   },
@@ -122,7 +119,7 @@ export function processesSource({ list, isCalm }: ProcessesSourceOptions): Servi
         : known
             .filter(({ isAlive }) => !isAlive)
             .map(({ id, host, role }) => ({
-              ...factOf('PROCESS_AWAY', host, `The process ${id} (${role}) on ${host} has ended without a shutdown.`),
+              ...factOf('PROCESS_AWAY', host, statement('PROCESS_ENDED', { id, role, host })),
               part: id,
             })),
   };

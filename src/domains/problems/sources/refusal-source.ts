@@ -1,6 +1,7 @@
 import { namedNodeId } from '../../../gateway/named-node-id.ts';
 import type { Refusal } from '../../../protocol/apis/refusals/refusal.ts';
 import { REFUSALS_API } from '../../../protocol/apis/refusals/refusal-control.ts';
+import { type Statement, statement } from '../../../protocol/problems/problem-statements.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import { whatWouldHelp } from '../../refusals/refusal-advice.ts';
@@ -103,7 +104,10 @@ function factsOf(broker: BrokerRecord, { growth, entries }: Followed, thresholds
       kind: 'REFUSALS_RISING',
       subjectId: broker.id,
       subjectName: broker.name,
-      detail: `The broker refused ${sum} times in the last 10 s, most often ${kind}, ${reason}${aboutClient(first.refusal)}.`,
+      statements: [
+        statement('ATTEMPTS_DENIED', { times: sum, action: kind, reason }, adviceParameters(first.refusal)),
+        ...aboutClient(first.refusal),
+      ],
       whatWouldHelp: whatWouldHelp(first.refusal),
     });
   }
@@ -112,29 +116,34 @@ function factsOf(broker: BrokerRecord, { growth, entries }: Followed, thresholds
   }
   const retained = recent.find(({ refusal }) => refusal.reason === 'TOO_MANY_RETAINED');
   if (retained !== undefined) {
-    const detail = `A retained message was refused${aboutClient(retained.refusal)}.`;
-    facts.push({ kind: 'RETAINED_LIMIT', subjectId: broker.id, subjectName: broker.name, detail });
+    const statements = [statement('RETAINED_DENIED', {}), ...aboutClient(retained.refusal)];
+    facts.push({ kind: 'RETAINED_LIMIT', subjectId: broker.id, subjectName: broker.name, statements });
   }
   return facts;
 }
 
 function conflict(broker: BrokerRecord, refusal: Refusal): ProblemFact {
   const { clientId } = refusal;
-  const name = clientId ?? 'an unknown client id';
+  const name = clientId ?? '?';
   return {
     kind: 'CLIENT_ID_CONFLICT',
     subjectId: clientId ? namedNodeId({ kind: 'connectedClient', brokerId: broker.id, name: clientId }) : broker.id,
     subjectName: name,
-    detail: `Several clients connect with the client id "${name}" and disconnect each other: ${refusal.count} times.`,
+    statements: [statement('CLIENT_ID_SHARED', { name, times: refusal.count }, adviceParameters(refusal))],
     whatWouldHelp: whatWouldHelp(refusal),
   };
 }
 
-function aboutClient({ username, clientId, address }: Refusal): string {
-  const parts = [
-    username === null ? '' : `account "${username}"`,
-    clientId === null ? '' : `client "${clientId}"`,
-    address === null ? '' : `address ${address}`,
-  ].filter((part) => part !== '');
-  return parts.length === 0 ? '' : ` (${parts.join(', ')})`;
-}
+const aboutClient = ({ username, clientId, address }: Refusal): Statement[] => [
+  ...(username === null ? [] : [statement('ACCOUNT', { name: username })]),
+  ...(clientId === null ? [] : [statement('CLIENT', { name: clientId })]),
+  ...(address === null ? [] : [statement('ADDRESS', { name: address })]),
+];
+
+/** What the remedy of a refusal depends on. */
+const adviceParameters = ({ reason, username, clientId, address, takenOverBy, denial }: Refusal) => ({
+  ...{ reason, username, clientId, address },
+  ...{ otherAddress: takenOverBy?.address, otherUsername: takenOverBy?.username },
+  ...{ decision: denial?.decision, roleName: denial?.decidedBy?.rolename, groupName: denial?.decidedBy?.group },
+  ...{ ruleTopic: denial?.decidedBy?.rule?.topic, rulePriority: denial?.decidedBy?.rule?.priority },
+});

@@ -1,4 +1,5 @@
 import type { StreamEntry } from '../../../data-plane/streams/control/stream-wire.ts';
+import { errorStatements, type Statement, statement } from '../../../protocol/problems/problem-statements.ts';
 import type { BrokerCache, BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { StreamService } from '../../streams/stream-service.ts';
 import { streamNodeId } from '../../streams/stream-view.ts';
@@ -89,25 +90,26 @@ function factsOf(
 ): ProblemFact[] {
   if (report === null) return [];
   const { state, problem, counters, storage } = report;
-  const fact = (kind: ProblemKind, detail: string): ProblemFact => ({
+  const fact = (kind: ProblemKind, ...statements: readonly Statement[]): ProblemFact => ({
     kind,
     subjectId: streamNodeId(broker, name),
     subjectName: name,
-    detail,
+    statements,
   });
-  const reason = counters.lastError === null ? '' : ` The last reason: ${counters.lastError.reason}`;
+  const { lastError } = counters;
+  const reason = lastError === null ? [] : [statement('LAST_REASON', { error: lastError.reason })];
   const percent = Math.min(100, Math.round((failed * 100) / Math.max(1, received)));
   const facts: ProblemFact[] = [];
   if (state === 'FAILED' || state === 'REFUSED') {
-    facts.push(fact('STREAM_FAILING', `The stream "${name}" is ${state.toLowerCase()}. ${problem ?? ''}`.trim()));
+    facts.push(fact('STREAM_FAILING', statement(`STREAM_${state}`, { name }), ...errorStatements(problem)));
   } else if (failed >= LEAST_FAILED && percent >= streamFailedPercent) {
-    facts.push(fact('STREAM_FAILING', `${percent} % of the messages of the stream "${name}" fail.${reason}`));
+    facts.push(fact('STREAM_FAILING', statement('STREAM_FAILS', { percent, name }), ...reason));
   } else if (allFail) {
-    facts.push(fact('STREAM_FAILING', `All messages of the stream "${name}" fail.${reason}`));
+    facts.push(fact('STREAM_FAILING', statement('STREAM_FAILS_ALWAYS', { name }), ...reason));
   }
   if (storage.state === 'FULL' || storage.state === 'FAILED' || notStored > 0) {
-    const why = storage.problem === null ? reason : ` ${storage.problem}`;
-    facts.push(fact('STREAM_NOT_STORING', `The stream "${name}" does not store messages.${why}`));
+    const why = storage.problem === null ? reason : errorStatements(storage.problem);
+    facts.push(fact('STREAM_NOT_STORING', statement('STREAM_NOT_STORING', { name }), ...why));
   }
   return facts;
 }

@@ -1,3 +1,4 @@
+import { statement } from '../../../protocol/problems/problem-statements.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import type { BrokerSource } from '../model/problem-source.ts';
 import { PublishedRate } from './published-rate.ts';
@@ -31,8 +32,8 @@ export function sysSource({ runtimes }: { readonly runtimes: BrokerRuntimes }): 
       const dropped = rates.get(id)?.perMinute(performance.now()) ?? null;
       if (dropped === null) return null;
       if (dropped < droppedPerMinute) return [];
-      const detail = `The broker dropped ${dropped} messages in the last minute.`;
-      return [{ kind: 'QUEUES_DROPPING', subjectId: id, subjectName: name, detail }];
+      const statements = [statement('MESSAGES_DROPPED', { count: dropped })];
+      return [{ kind: 'QUEUES_DROPPING', subjectId: id, subjectName: name, statements }];
     },
   };
 }

@@ -4,6 +4,7 @@ import { newId } from '../../../platform/ids.ts';
 import type { Changes } from '../../../platform/storage/changes/changes.ts';
 import type { Database } from '../../../platform/storage/database.ts';
 import { isForeignKeyViolation, isUniqueViolation } from '../../../platform/storage/prisma-errors.ts';
+import { type Statement, statementsOf, storable, textOf } from '../../../protocol/problems/problem-statements.ts';
 import type { Transition } from '../model/hysteresis.ts';
 import { type FactScope, MAX_TEXT, type ProblemFact, severityOf } from '../model/problem-fact.ts';
 import { severityRank } from '../model/problem-kinds.ts';
@@ -15,8 +16,8 @@ interface ProblemStoreOptions {
   readonly cache: ProblemCache;
 }
 
-/** `detail`: of a closing, if its cause is another one than that the fact is gone. */
-export type ScopedTransition = Transition & { readonly scope: FactScope; readonly detail?: string };
+/** `before`: what a closing states before the detail, if its cause is another one than that the fact is gone. */
+export type ScopedTransition = Transition & { readonly scope: FactScope; readonly before?: Statement };
 
 /** A problem that appears again within this time after it was closed is opened again, with its acknowledgement. */
 const REOPENS_MS = 10 * 60_000;
@@ -88,7 +89,8 @@ export class ProblemStore {
     // One statement for both engines, however many problems are open.
     await db.$executeRaw(sql`
       UPDATE "Problem" SET "lastSeenAt" = ${at}, "subjectName" = seen."value" ->> 'subjectName',
-        "detail" = seen."value" ->> 'detail', "whatWouldHelp" = seen."value" ->> 'whatWouldHelp'
+        "detail" = seen."value" ->> 'detail', "statements" = seen."value" ->> 'statements',
+        "whatWouldHelp" = seen."value" ->> 'whatWouldHelp'
       FROM json_each(${JSON.stringify(texts)}) AS seen WHERE "Problem"."id" = seen."key"`);
     for (const record of records) cache.put(record);
     await changes.announce(PROBLEM_CHANGED, cache.seenAt(at));
@@ -114,7 +116,8 @@ export class ProblemStore {
     const { key, scope } = transition;
     const open = cache.openWithKey(key);
     if (transition.change === 'CLOSE') {
-      const detail = transition.detail === undefined ? {} : { detail: storable(transition.detail) };
+      const { before } = transition;
+      const detail = open === null || before === undefined ? {} : detailAfter(before, open);
       return open && { before: open, after: { ...open, ...detail, openKey: null, closedAt: at }, change: 'CLOSED' };
     }
     // Closed meanwhile, also by an earlier transition: if the fact is still there, it opens again as one that lasts.
@@ -191,7 +194,8 @@ interface WrittenRow {
 /** The columns that facts decide: an acknowledgement may be written at the same time. */
 const ownData = ({ openKey, closedAt, lastSeenAt, count, severity, ...row }: Omit<Problem, 'id'>) => ({
   ...{ openKey, closedAt, lastSeenAt, count, severity },
-  ...{ subjectName: row.subjectName, detail: row.detail, whatWouldHelp: row.whatWouldHelp },
+  ...{ subjectName: row.subjectName, detail: row.detail, statements: row.statements },
+  ...{ whatWouldHelp: row.whatWouldHelp },
 });
 
 /** The row of the counter is locked until the end of the transaction, so that sequences become visible in order. */
@@ -234,12 +238,16 @@ const newRow = (key: string, fact: ProblemFact, { projectId, brokerId, brokerNam
 });
 
 const textsOf = (fact: ProblemFact) => ({
-  subjectName: storable(fact.subjectName),
-  detail: storable(fact.detail),
-  whatWouldHelp: fact.whatWouldHelp === undefined ? null : storable(fact.whatWouldHelp),
+  subjectName: storable(fact.subjectName, MAX_TEXT),
+  detail: textOf(fact.statements).slice(0, MAX_TEXT),
+  statements: JSON.stringify(fact.statements),
+  whatWouldHelp: fact.whatWouldHelp === undefined ? null : storable(fact.whatWouldHelp, MAX_TEXT),
 });
 
-/** Texts of clients and brokers may have characters that PostgreSQL cannot store. */
-const storable = (text: string): string => text.slice(0, MAX_TEXT).toWellFormed().replaceAll('\0', '\u{FFFD}');
+/** Problems that an earlier version opened have no statements. */
+const detailAfter = (first: Statement, { detail, statements }: ProblemRecord) => ({
+  detail: `${textOf([first])} ${detail}`.slice(0, MAX_TEXT),
+  statements: statements === null ? null : JSON.stringify([first, ...statementsOf({ statements })]),
+});
 
 const isConflict = (error: unknown): boolean => isUniqueViolation(error) || isForeignKeyViolation(error);

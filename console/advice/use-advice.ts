@@ -1,5 +1,6 @@
 import { useContext } from 'react';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
+import type { LoadedLanguage } from '../texts/languages.ts';
 import { filled, Language } from '../texts/texts.ts';
 import { ADVICE, type AdviceKey } from './advice-texts.ts';
 
@@ -18,8 +19,11 @@ export const ADVISED = graphql(`fragment Advised on Refusal @_unmask {
 export type Advised = ResultOf<typeof ADVISED>;
 
 /** What would help: the words of the service, unless the language has a translation of them. */
-export function useAdvice(): (refusal: Advised) => string {
-  const texts = useContext(Language).translations[ADVICE];
+export const useAdvice = (): ((refusal: Advised) => string) => adviceIn(useContext(Language));
+
+/** As `useAdvice`, in a given language. */
+export function adviceIn({ translations }: LoadedLanguage): (refusal: Advised) => string {
+  const texts = translations[ADVICE];
   return (refusal) => {
     const advice = texts?.[keyOf(refusal)];
     // A reason that is newer than the console has no translation.

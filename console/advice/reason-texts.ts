@@ -4,7 +4,7 @@ import { catalogue } from '../texts/texts.ts';
 export type RefusalReason = introspection['types']['RefusalReason']['enumValues'];
 
 /** Why a broker refused something. */
-export const reasonTexts = catalogue<RefusalReason>('refusals/reason', {
+export const reasonTexts = catalogue<RefusalReason>('advice/reason', {
   UNKNOWN_ACCOUNT: 'unknown account',
   WRONG_PASSWORD: 'wrong password',
   PASSWORD_MISSING: 'no password',
