@@ -10,6 +10,7 @@ import { ProjectProblems } from './problems/project-problems.ts';
 import { ScreenTabs, tabOf } from './screen-tabs.tsx';
 import { BROKER_SCREENS } from './screens.tsx';
 import { useTexts } from './texts/texts.ts';
+import { WithTooltip } from './ui/as-sent.tsx';
 import { PageHeading } from './ui/page-heading.tsx';
 import { Trail } from './ui/trail.tsx';
 
@@ -36,12 +37,9 @@ function Frame({ broker, isLive }: { readonly broker: Broker; readonly isLive: b
       <header className="screen place">
         <PageHeading>{name}</PageHeading>
         <BrokerSwitcher broker={broker} screen={tabOf(rest, tabs)} />
-        <span
-          className={isLive ? `state ${connection.state}` : 'state stale'}
-          title={connection.lastError ?? undefined}
-        >
+        <WithTooltip className={isLive ? `state ${connection.state}` : 'state stale'} tooltip={connection.lastError}>
           {text(connection.state)}
-        </span>
+        </WithTooltip>
       </header>
       <ProjectProblems.Provider value={problems}>
         <ScreenTabs

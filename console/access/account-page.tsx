@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { clientPath } from '../clients/client-address.ts';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
@@ -10,7 +10,7 @@ import { LongName } from '../ui/long-name.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
-import { useCapabilityReason } from '../ui/use-capability-reason.ts';
+import { useCapabilityReason } from '../ui/use-capability-reason.tsx';
 import { useAccess } from './access-context.ts';
 import { AccountForm } from './account-form.tsx';
 import { accessAddress, whyAddress } from './addresses.ts';
@@ -159,7 +159,7 @@ function rulesOf(account: Account): readonly ListedRule[] {
   );
 }
 
-function Connections({ account, reason }: { readonly account: Account; readonly reason: string | null }) {
+function Connections({ account, reason }: { readonly account: Account; readonly reason: ReactNode }) {
   const text = useTexts(accessTexts);
   const { brokerId } = useAccess();
   if (account.connections === null) return <p className="note">{reason ?? text('unknownConnections')}</p>;

@@ -117,7 +117,7 @@ export function MoveAccounts({ usernames, onDone, onClose }: MoveAccountsProps) 
         <>
           {failed && <p role="alert">{text(failed.outcome)}</p>}
           {shown.notes.map((note) => (
-            <p key={note} className="note">
+            <p key={note} className="note" lang="en">
               {note}
             </p>
           ))}

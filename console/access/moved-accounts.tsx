@@ -41,7 +41,7 @@ export function MovedAccounts({ moved, onClose }: MovedAccountsProps) {
   return (
     <Dialog title={text('copied', { broker })} onClose={onClose}>
       {notes.map((note) => (
-        <p key={note} className="note">
+        <p key={note} className="note" lang="en">
           {note}
         </p>
       ))}

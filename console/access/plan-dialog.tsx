@@ -66,7 +66,7 @@ export function PlanDialog({ source, deleteOthers, onClose }: PlanDialogProps) {
     <>
       {failed && <p role="alert">{text(failed.outcome)}</p>}
       {plan.notes.map((note) => (
-        <p key={note} className="note">
+        <p key={note} className="note" lang="en">
           {note}
         </p>
       ))}

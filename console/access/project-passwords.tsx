@@ -5,6 +5,7 @@ import { graphql } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useProject } from '../project/project-context.ts';
 import { useTexts } from '../texts/texts.ts';
+import { AsSent } from '../ui/as-sent.tsx';
 import type { Column } from '../ui/column.ts';
 import { PAGE, Pager } from '../ui/pager.tsx';
 import { Problem } from '../ui/problem.tsx';
@@ -61,8 +62,8 @@ export function ProjectPasswords() {
     .sort((one, other) => (one.setAt ?? '').localeCompare(other.setAt ?? ''));
   const parts = found.reduce((sum, one) => sum + one.parts, 0);
   const notes = found.flatMap(({ broker, others, failure }) => [
-    ...(others > 0 ? [{ broker, note: text('furtherAccounts', { count: others }) }] : []),
-    ...(failure === null ? [] : [{ broker, note: failure }]),
+    ...(others > 0 ? [{ broker, key: 'others', note: text('furtherAccounts', { count: others }) }] : []),
+    ...(failure === null ? [] : [{ broker, key: 'failure', note: <AsSent key={broker.id}>{failure}</AsSent> }]),
   ]);
   return (
     <div aria-busy={!isComplete}>
@@ -71,8 +72,8 @@ export function ProjectPasswords() {
       {parts > 0 && <p className="note">{text('parts', { count: parts })}</p>}
       {notes.length > 0 && (
         <ul>
-          {notes.map(({ broker, note }) => (
-            <li key={`${broker.id} ${note}`}>
+          {notes.map(({ broker, key, note }) => (
+            <li key={`${broker.id} ${key}`}>
               <Link href={listOf(broker, days)}>{broker.name}</Link>: {note}
             </li>
           ))}

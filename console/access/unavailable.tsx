@@ -3,7 +3,7 @@ import { useTexts } from '../texts/texts.ts';
 import { AsSent } from '../ui/as-sent.tsx';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { Refusal } from '../ui/problem.tsx';
-import { useCapabilityReason } from '../ui/use-capability-reason.ts';
+import { useCapabilityReason } from '../ui/use-capability-reason.tsx';
 import { accessTexts } from './texts.ts';
 
 interface Capability {

@@ -56,6 +56,6 @@ export const auditTexts = catalogue('audit', {
   expectHint: 'Optional. Proves that the entries up to this hash are still the same.',
   intact: 'All {checked} entries are intact.',
   notIntact: 'Of {checked} {checked:entry|entries}, {count} {count:has|have} a problem.',
-  problem: 'Entry {sequence}: {reason}',
+  problem: 'Entry {sequence}:',
   head: 'Store this hash of the newest entry ({sequence}) elsewhere, for the next verification:',
 });

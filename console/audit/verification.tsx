@@ -3,6 +3,7 @@ import { ask } from '../graph/ask.ts';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import type { RefusedError } from '../graph/refused.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
+import { AsSent } from '../ui/as-sent.tsx';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { Confirmation } from '../ui/confirmation.tsx';
 import { Field } from '../ui/field.tsx';
@@ -70,7 +71,9 @@ export function Verification() {
                 </p>
                 <ul>
                   {result.problems.map(({ sequence, reason }) => (
-                    <li key={`${sequence} ${reason}`}>{text('problem', { sequence, reason })}</li>
+                    <li key={`${sequence} ${reason}`}>
+                      {text('problem', { sequence })} <AsSent>{reason}</AsSent>
+                    </li>
                   ))}
                 </ul>
                 <p>{text('head', { sequence: result.head.sequence })}</p>

@@ -4,7 +4,7 @@ import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
-import { useCapabilityReason } from '../ui/use-capability-reason.ts';
+import { useCapabilityReason } from '../ui/use-capability-reason.tsx';
 import { useBroker } from './broker-context.ts';
 import { overviewTexts } from './overview-texts.ts';
 

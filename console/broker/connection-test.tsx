@@ -5,7 +5,7 @@ import { useMutation } from '../graph/use-mutation.ts';
 import { useTexts } from '../texts/texts.ts';
 import { AsSent } from '../ui/as-sent.tsx';
 import { Refusal } from '../ui/problem.tsx';
-import { useCapabilityReason } from '../ui/use-capability-reason.ts';
+import { useCapabilityReason } from '../ui/use-capability-reason.tsx';
 import { connectionTexts } from './connection-texts.ts';
 
 const TEST = graphql(`mutation TestBroker($input: TestBrokerInput!) {

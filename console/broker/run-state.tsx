@@ -46,7 +46,11 @@ export function RunState({ brokerId }: { readonly brokerId: string }) {
             {text('stop')} …
           </button>
         )}
-        {problem !== null && <p role="alert">{problem}</p>}
+        {problem !== null && (
+          <p role="alert" lang="en">
+            {problem}
+          </p>
+        )}
         {!isStopping && <Refusal error={error} />}
         {isStopping && (
           <Confirmation

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'react';
 import type { ResultOf } from '../graph/graphql.ts';
 import { useMutation } from '../graph/use-mutation.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
+import { AsSent } from '../ui/as-sent.tsx';
 import { Confirmation } from '../ui/confirmation.tsx';
 import { useNotices } from '../ui/notices.tsx';
 import { MAX_CLIENTS } from './bulk-disconnect.tsx';
@@ -29,7 +30,7 @@ export function DeleteSessions({ brokerId, title, filter, onClose }: DeleteSessi
   const dryRun = useMutation(DELETE_SESSIONS);
   const deletion = useMutation(DELETE_SESSIONS);
   const [preview, setPreview] = useState<Report | null>(null);
-  const [failure, setFailure] = useState<string | null>(null);
+  const [failure, setFailure] = useState<Report['results'][number] | null>(null);
   const look = async () => {
     const found = await dryRun.run({ input: { brokerId, filter: selected, dryRun: true, limit: MAX_CLIENTS } });
     setPreview(found?.deleteClientSessions ?? null);
@@ -47,7 +48,7 @@ export function DeleteSessions({ brokerId, title, filter, onClose }: DeleteSessi
     const failed = results.find(({ error }) => error !== null);
     if (deletedCount > 0) notify(text('sessionsDeleted', { count: numberText(deletedCount) }));
     if (failed === undefined) return onClose();
-    setFailure(`${failed.clientId}: ${failed.error?.message}`);
+    setFailure(failed);
     return look();
   };
   return (
@@ -69,7 +70,11 @@ export function DeleteSessions({ brokerId, title, filter, onClose }: DeleteSessi
           <Names title={text('whichClients')} names={names} total={names.length} />
         </>
       )}
-      {failure !== null && <p role="alert">{failure}</p>}
+      {failure !== null && (
+        <p role="alert">
+          {failure.clientId}: <AsSent>{failure.error?.message}</AsSent>
+        </p>
+      )}
     </Confirmation>
   );
 }

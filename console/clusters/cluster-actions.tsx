@@ -2,6 +2,7 @@ import { useState } from 'react';
 import { graphql } from '../graph/graphql.ts';
 import { useMutation } from '../graph/use-mutation.ts';
 import { useTexts } from '../texts/texts.ts';
+import { AsSent } from '../ui/as-sent.tsx';
 import { Confirmation } from '../ui/confirmation.tsx';
 import { useNotices } from '../ui/notices.tsx';
 import type { Cluster, ClusterNode } from './clusters-live.ts';
@@ -53,9 +54,13 @@ export function ClusterActions({ cluster, free, open, onDone, onClose }: Cluster
     const done = await remove.run({ input: { clusterId, name, purge: isChosen } });
     const missed = done?.deleteCluster.nodes.filter(({ isDone }) => !isDone) ?? [];
     if (missed.length > 0) {
-      notify(
-        text('notReached', { nodes: missed.map(({ nodeId, error }) => `${nodeId} (${error?.message})`).join(', ') }),
-      );
+      const nodes = missed.map(({ nodeId, error }) => (
+        <span key={nodeId}>
+          {' '}
+          {nodeId} (<AsSent>{error?.message}</AsSent>)
+        </span>
+      ));
+      notify([text('notReached'), ...nodes]);
     }
     finish(done);
   };

@@ -72,5 +72,5 @@ export const clusterTexts = catalogue('clusters', {
   deleteEffect:
     'These nodes become independent brokers, with their current accounts, roles and data: {nodes}. Clients stay connected.',
   purge: 'Also if a node is not reachable',
-  notReached: 'The cluster is deleted. These nodes were not reached and still belong to it: {nodes}',
+  notReached: 'The cluster is deleted. These nodes were not reached and still belong to it:',
 });

@@ -3,6 +3,7 @@ import { auditTexts } from '../audit/texts.ts';
 import { addressOfWhy } from '../refusals/refusal-address.ts';
 import { ruleOf } from '../refusals/refusal-columns.tsx';
 import { useTexts } from '../texts/texts.ts';
+import { WithTooltip } from '../ui/as-sent.tsx';
 import type { ClientEvent } from './event-graph.ts';
 import { useEventWords } from './event-words.ts';
 import { eventTexts } from './texts.ts';
@@ -22,7 +23,7 @@ export function How({ event, canReadAudit }: HowProps) {
     const rule = ruleOf(refusal);
     return (
       <>
-        <span title={refusal.detail ?? undefined}>{how}</span> {rule !== '' && `${text('deniedBy', { rule })} `}
+        <WithTooltip tooltip={refusal.detail}>{how}</WithTooltip> {rule !== '' && `${text('deniedBy', { rule })} `}
         <Link href={addressOfWhy(event.broker.id, refusal)}>{text('why')}</Link>
       </>
     );
@@ -30,7 +31,7 @@ export function How({ event, canReadAudit }: HowProps) {
   if (event.operation !== null) return <ByWhom operation={event.operation} />;
   return (
     <>
-      <span title={detail ?? undefined}>{how}</span>
+      <WithTooltip tooltip={detail}>{how}</WithTooltip>
       {reason === 'OTHER' && detail !== null && <small lang="en"> {detail}</small>}
       {reason === 'ADMINISTRATOR' && <small> {text(canReadAudit ? 'notByService' : 'auditNotAllowed')}</small>}
     </>

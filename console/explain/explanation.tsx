@@ -102,9 +102,13 @@ export function Explanation({ revision, account, inputs, children }: Explanation
           })}
         </p>
       )}
-      {found.elsewhere !== null && <p className="note">{found.elsewhere}</p>}
+      {found.elsewhere !== null && (
+        <p className="note" lang="en">
+          {found.elsewhere}
+        </p>
+      )}
       {found.remarks.map((remark) => (
-        <p key={remark} className="note">
+        <p key={remark} className="note" lang="en">
           {remark}
         </p>
       ))}

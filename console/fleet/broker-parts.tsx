@@ -4,6 +4,7 @@ import type { Values } from '../charts/path.ts';
 import { Sparkline } from '../charts/sparkline.tsx';
 import { ProblemBadge } from '../problems/problem-badge.tsx';
 import { useNumbers, useTexts } from '../texts/texts.ts';
+import { WithTooltip } from '../ui/as-sent.tsx';
 import { Hint } from '../ui/hint.tsx';
 import { useZonedTimes } from '../ui/use-zone.ts';
 import type { Hour as Measured } from './operations.ts';
@@ -17,9 +18,9 @@ interface PartProps {
 export function State({ broker: { connection, isLive } }: PartProps) {
   const text = useTexts(fleetTexts);
   return (
-    <span className={isLive ? `state ${connection.state}` : 'state stale'} title={connection.lastError ?? undefined}>
+    <WithTooltip className={isLive ? `state ${connection.state}` : 'state stale'} tooltip={connection.lastError}>
       {text(connection.state)}
-    </span>
+    </WithTooltip>
   );
 }
 

@@ -14,7 +14,9 @@ export function Outcome({ published }: { readonly published: Published }) {
         {reasonCode !== null && ` ${text('reasonCode', { code: reasonCode })}`}
       </p>
       {remarks.map((remark) => (
-        <p key={remark}>{remark}</p>
+        <p key={remark} lang="en">
+          {remark}
+        </p>
       ))}
     </div>
   );

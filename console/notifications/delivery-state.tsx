@@ -1,4 +1,5 @@
 import { useTexts } from '../texts/texts.ts';
+import { WithTooltip } from '../ui/as-sent.tsx';
 import type { Delivery } from './channel-graph.ts';
 import { channelTexts } from './texts.ts';
 
@@ -9,8 +10,8 @@ const LOOKS: Readonly<Record<Delivery['state'], string>> = { DELIVERED: 'ACTIVE'
 export function DeliveryState({ delivery: { state, error } }: { readonly delivery: Delivery }) {
   const text = useTexts(channelTexts);
   return (
-    <span className={`state ${LOOKS[state]}`} title={error ?? undefined}>
+    <WithTooltip className={`state ${LOOKS[state]}`} tooltip={error}>
       {text(state === 'PENDING' && error !== null ? 'FAILING' : state)}
-    </span>
+    </WithTooltip>
   );
 }

@@ -36,7 +36,11 @@ export function Overview() {
           {connection.lastError}
         </p>
       )}
-      {reason !== null && <p role="alert">{reason}</p>}
+      {reason !== null && (
+        <p role="alert" lang="en">
+          {reason}
+        </p>
+      )}
       {current === null && reason === null && isConnected && <p>{text('noNumbers')}</p>}
       {current === undefined && <Problem error={null} />}
       {current && <BrokerFigures current={current} isLive={isLive} />}

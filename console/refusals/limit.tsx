@@ -1,4 +1,4 @@
-import { useCapabilityReason } from '../ui/use-capability-reason.ts';
+import { useCapabilityReason } from '../ui/use-capability-reason.tsx';
 
 interface LimitProps {
   readonly refusals: { readonly limit: string | null; readonly limitCode: string | null };

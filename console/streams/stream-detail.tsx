@@ -21,8 +21,16 @@ export function StreamDetail({ brokerId, stream }: { readonly brokerId: string; 
     <section aria-label={text('stream', { name })}>
       <PageHeading of="OBJECT">{text('stream', { name })}</PageHeading>
       {textDescription && <p>{textDescription}</p>}
-      {problem !== null && <p role="alert">{problem}</p>}
-      {storage?.problem && <p role="alert">{storage.problem}</p>}
+      {problem !== null && (
+        <p role="alert" lang="en">
+          {problem}
+        </p>
+      )}
+      {storage?.problem && (
+        <p role="alert" lang="en">
+          {storage.problem}
+        </p>
+      )}
       <Facts
         facts={[
           [text('storedMessages'), stored === null ? '–' : numberText(stored)],
@@ -80,7 +88,7 @@ function Replay({ brokerId, name, canStop }: ReplayProps) {
           <p>
             {text(`replay${replay.state}`, { topic: replay.topic })}{' '}
             {text('replayed', { published: numberText(replay.published), total: numberText(replay.total) })}{' '}
-            {replay.problem}
+            <AsSent>{replay.problem}</AsSent>
           </p>
         </div>
       )}

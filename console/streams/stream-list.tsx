@@ -2,6 +2,7 @@ import { useState } from 'react';
 import { useMutation } from '../graph/use-mutation.ts';
 import { DEFAULTS } from '../problems/threshold-defaults.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
+import { WithTooltip } from '../ui/as-sent.tsx';
 import type { Column } from '../ui/column.ts';
 import { Refusal } from '../ui/problem.tsx';
 import { RowMenu } from '../ui/row-menu.tsx';
@@ -56,9 +57,9 @@ export function StreamList({ brokerId, streams, isStale, selected, onOpen, onEdi
         const percent = counters ? Math.round((100 * counters.failed) / Math.max(1, counters.received)) : 0;
         const isFailing = state === 'RUNNING' && percent >= DEFAULTS.streamFailedPercent.fallback;
         return (
-          <span className={`state ${isFailing ? 'DEGRADED' : state}`} title={problem ?? undefined}>
+          <WithTooltip className={`state ${isFailing ? 'DEGRADED' : state}`} tooltip={problem}>
             {isFailing ? text('failing', { state: word, percent }) : word}
-          </span>
+          </WithTooltip>
         );
       },
       value: ({ state }) => state,

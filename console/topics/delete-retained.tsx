@@ -5,6 +5,7 @@ import { useLive } from '../graph/live.ts';
 import type { RefusedError } from '../graph/refused.ts';
 import { useMutation } from '../graph/use-mutation.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
+import { AsSent } from '../ui/as-sent.tsx';
 import { Confirmation } from '../ui/confirmation.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { topicTexts } from './texts.ts';
@@ -70,7 +71,9 @@ export function DeleteRetained({ brokerId, selection, onClose }: DeleteRetainedP
     >
       {!plan && !planError && <p aria-busy="true">{text('planning')}</p>}
       {plan && <p>{text(count === 0 ? 'nothingToDelete' : 'wouldDelete', { count: numberText(count) })}</p>}
-      {plan?.isComplete === false && <p className="note">{plan.problem ?? text('UNPROVEN')}</p>}
+      {plan?.isComplete === false && (
+        <p className="note">{plan.problem === null ? text('UNPROVEN') : <AsSent>{plan.problem}</AsSent>}</p>
+      )}
       {examples.length > 0 && (
         <ul className="whole">
           {examples.slice(0, EXAMPLES).map(({ topic }) => (
@@ -99,7 +102,7 @@ function Progress({ brokerId }: { readonly brokerId: string }) {
       <progress aria-label={text('deleting')} max={Math.max(deletion.total, 1)} value={done} />
       <p>
         {text(`deletion${deletion.state}`, { done: numberText(done), total: numberText(deletion.total) })}{' '}
-        {deletion.problem}
+        <AsSent>{deletion.problem}</AsSent>
       </p>
     </div>
   );
@@ -126,13 +129,17 @@ function Result({ deletion }: { readonly deletion: Deletion }) {
             <li key={status}>{text(status, { count: numberText(count) })}</li>
           ))}
       </ul>
-      {deletion.problem !== null && <p role="alert">{deletion.problem}</p>}
+      {deletion.problem !== null && (
+        <p role="alert" lang="en">
+          {deletion.problem}
+        </p>
+      )}
       {!deletion.isComplete && <p className="note">{text('mayRemain')}</p>}
       {failed.length > 0 && (
         <ul className="whole">
           {failed.slice(0, EXAMPLES).map(({ topic, error }) => (
             <li key={topic}>
-              {topic} {error?.message}
+              {topic} <AsSent>{error?.message}</AsSent>
             </li>
           ))}
         </ul>

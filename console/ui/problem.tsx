@@ -2,7 +2,7 @@ import { Fragment } from 'react';
 import type { RefusedError } from '../graph/refused.ts';
 import { useTexts } from '../texts/texts.ts';
 import { AsSent, RefusedText } from './as-sent.tsx';
-import { useCapabilityReason } from './use-capability-reason.ts';
+import { useCapabilityReason } from './use-capability-reason.tsx';
 
 /** Shows that data is loading, or why it cannot be shown. */
 export function Problem({ error }: { readonly error: RefusedError | null }) {
