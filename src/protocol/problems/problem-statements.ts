@@ -76,7 +76,7 @@ const MAX_PARAMETER = 2_000;
 export const storable = (text: string, most: number): string =>
   text.slice(0, most).toWellFormed().replaceAll('\0', '\u{FFFD}');
 
-/** `further`: parameters without a place in the text, on which the remedy depends. Without a value, they are omitted. */
+/** `further`: parameters without a place in the text, for the remedy. Those without a value are left out. */
 export function statement<Code extends StatementCode>(
   code: Code,
   values: Readonly<Record<PlacesOf<(typeof STATEMENTS)[Code]>, string | number>>,
