@@ -9,7 +9,7 @@ import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { Empty } from '../ui/empty.tsx';
 import { FilterBar, FilterSelect, FilterText } from '../ui/filter-bar.tsx';
-import { PAGE, Pager } from '../ui/pager.tsx';
+import { Pager, usePage } from '../ui/pager.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { useAccess } from './access-context.ts';
@@ -55,6 +55,7 @@ function AccountList() {
   const text = useTexts(accessTexts);
   const { brokerId, revision, canChange, isLive } = useAccess();
   const filters = useFilters();
+  const { page, offset, onPage } = usePage();
   const [, go] = useLocation();
   const [groupList, roleList] = [useId(), useId()];
   const [isCreating, setCreating] = useState(false);
@@ -70,7 +71,7 @@ function AccountList() {
   };
   const variables = {
     id: brokerId,
-    offset: (filters.page - 1) * PAGE,
+    offset,
     filter,
     orderBy: { field: 'USERNAME' as const, order },
   };
@@ -176,9 +177,7 @@ function AccountList() {
           isStale={!isLive}
         />
       )}
-      {accounts && (
-        <Pager page={filters.page} total={accounts.totalCount} onPage={(page) => filters.set('page', String(page))} />
-      )}
+      {accounts && <Pager page={page} total={accounts.totalCount} onPage={onPage} />}
       <CopyAs document={ACCOUNTS} variables={variables} />
       {choice.dialog}
       {isCreating && <AccountForm account={null} onClose={() => setCreating(false)} />}

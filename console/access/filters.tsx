@@ -5,8 +5,6 @@ export function useFilters() {
   const { values, set } = useAddressValues();
   return {
     get: (key: string) => values.get(key) ?? '',
-    set: (key: string, value: string) =>
-      set(key === 'page' ? { page: value } : { [key]: value, page: '' }, key === 'page' ? 'PUSH' : 'REPLACE'),
-    page: Math.max(1, Number(values.get('page')) || 1),
+    set: (key: string, value: string) => set({ [key]: value, page: '' }),
   };
 }

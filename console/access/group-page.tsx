@@ -5,7 +5,7 @@ import { useFresh } from '../graph/use-fresh.ts';
 import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
-import { PAGE, Pager } from '../ui/pager.tsx';
+import { Pager, usePage } from '../ui/pager.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { RowMenu } from '../ui/row-menu.tsx';
 import { Table } from '../ui/table.tsx';
@@ -15,7 +15,6 @@ import { accessAddress } from './addresses.ts';
 import type { Change } from './change.ts';
 import { ChangeDialog } from './change-dialog.tsx';
 import { ClientsOf } from './clients-of.tsx';
-import { useFilters } from './filters.tsx';
 import { GroupForm } from './group-form.tsx';
 import { HeldWords, roles } from './held-words.tsx';
 import { LastChange, useLastChanges } from './last-changes.tsx';
@@ -51,10 +50,10 @@ export function GroupPage({ groupName }: { readonly groupName: string }) {
   const text = useTexts(accessTexts);
   const [, go] = useLocation();
   const { brokerId, revision, canChange, isLive } = useAccess();
-  const filters = useFilters();
+  const { page, offset, onPage } = usePage();
   const [isEditing, setEditing] = useState(false);
   const [asked, setAsked] = useState<Asked | null>(null);
-  const variables = { id: brokerId, groupName, offset: (filters.page - 1) * PAGE };
+  const variables = { id: brokerId, groupName, offset };
   const { data, error } = useFresh(GROUP, variables, revision);
   const changes = useLastChanges('GROUP', [groupName]);
   if (!data?.broker) return <Problem error={error} />;
@@ -149,11 +148,7 @@ export function GroupPage({ groupName }: { readonly groupName: string }) {
           isStale={!isLive}
         />
       )}
-      <Pager
-        page={filters.page}
-        total={group.accounts.totalCount}
-        onPage={(page) => filters.set('page', String(page))}
-      />
+      <Pager page={page} total={group.accounts.totalCount} onPage={onPage} />
       <CopyAs document={GROUP} variables={variables} />
       {isEditing && <GroupForm group={{ ...group, roles: roles(group.roles) }} onClose={() => setEditing(false)} />}
       {asked && (

@@ -9,7 +9,7 @@ import { CopyAs } from '../ui/copy-as.tsx';
 import { Empty } from '../ui/empty.tsx';
 import { FilterBar } from '../ui/filter-bar.tsx';
 import { NoMatch } from '../ui/no-match.tsx';
-import { PAGE, Pager } from '../ui/pager.tsx';
+import { Pager, usePage } from '../ui/pager.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { useAccess } from './access-context.ts';
@@ -51,8 +51,9 @@ function GroupList() {
   const numberOf = useNumbers();
   const { brokerId, revision, canChange, isLive } = useAccess();
   const filters = useFilters();
+  const { page, offset, onPage } = usePage();
   const [isCreating, setCreating] = useState(false);
-  const variables = { id: brokerId, offset: (filters.page - 1) * PAGE, search: filters.get('search') };
+  const variables = { id: brokerId, offset, search: filters.get('search') };
   const { data, error } = useFresh(GROUPS, variables, revision);
   const groups = data?.broker?.accessGroups;
   const changes = useLastChanges('GROUP', groups?.nodes.map(({ groupName }) => groupName) ?? []);
@@ -118,9 +119,7 @@ function GroupList() {
           isStale={!isLive}
         />
       )}
-      {groups && (
-        <Pager page={filters.page} total={groups.totalCount} onPage={(page) => filters.set('page', String(page))} />
-      )}
+      {groups && <Pager page={page} total={groups.totalCount} onPage={onPage} />}
       <CopyAs document={GROUPS} variables={variables} />
       {isCreating && <GroupForm group={null} onClose={() => setCreating(false)} />}
     </>

@@ -29,7 +29,7 @@ export function useAge() {
   const days = DAYS.find((one) => String(one) === filters.get('older'));
   // A whole day, so that the query stays the same while the screen is open.
   const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
-  return { filters, days, before: days === undefined ? null : new Date(today - days * DAY_MS).toISOString() };
+  return { days, before: days === undefined ? null : new Date(today - days * DAY_MS).toISOString() };
 }
 
 export function AgeFilter() {

@@ -1,7 +1,7 @@
 import { useFresh } from '../graph/use-fresh.ts';
 import { useTexts, useTimes } from '../texts/texts.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
-import { PAGE, Pager } from '../ui/pager.tsx';
+import { Pager, usePage } from '../ui/pager.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { useAccess } from './access-context.ts';
@@ -14,8 +14,8 @@ export function Passwords() {
   const timeOf = useTimes();
   const { brokerId, revision } = useAccess();
   const age = useAge();
-  const { filters } = age;
-  const variables = { id: brokerId, offset: (filters.page - 1) * PAGE, before: age.before };
+  const { page: number, offset, onPage } = usePage();
+  const variables = { id: brokerId, offset, before: age.before };
   const { data, error } = useFresh(PASSWORDS, variables, revision);
   const page = data?.accountPasswords;
   const columns = usePasswordColumns(() => brokerId);
@@ -40,7 +40,7 @@ export function Passwords() {
               keyOf={({ account }) => account?.username ?? ''}
             />
           )}
-          <Pager page={filters.page} total={page.totalCount} onPage={(next) => filters.set('page', String(next))} />
+          <Pager page={number} total={page.totalCount} onPage={onPage} />
         </>
       )}
       <CopyAs document={PASSWORDS} variables={variables} />

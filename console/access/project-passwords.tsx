@@ -7,7 +7,7 @@ import { useProject } from '../project/project-context.ts';
 import { useTexts } from '../texts/texts.ts';
 import { AsSent } from '../ui/as-sent.tsx';
 import type { Column } from '../ui/column.ts';
-import { PAGE, Pager } from '../ui/pager.tsx';
+import { PAGE, Pager, usePage } from '../ui/pager.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { accessAddress } from './addresses.ts';
@@ -43,8 +43,9 @@ export function ProjectPasswords() {
   const text = useTexts(passwordsTexts);
   const { id: project } = useProject();
   const age = useAge();
-  const { filters, before, days } = age;
-  const { data, error } = useQuery(BROKERS, { project, offset: (filters.page - 1) * PAGE });
+  const { before, days } = age;
+  const { page, offset, onPage } = usePage();
+  const { data, error } = useQuery(BROKERS, { project, offset });
   const brokers = data?.project?.brokers;
   const { found, isComplete } = useFound(brokers?.nodes ?? null, before);
   const columns: Column<Row>[] = [
@@ -88,9 +89,7 @@ export function ProjectPasswords() {
           keyOf={({ broker, account }) => `${broker.id} ${account?.username}`}
         />
       )}
-      {brokers.totalCount > PAGE && (
-        <Pager page={filters.page} total={brokers.totalCount} onPage={(next) => filters.set('page', String(next))} />
-      )}
+      {brokers.totalCount > PAGE && <Pager page={page} total={brokers.totalCount} onPage={onPage} />}
     </div>
   );
 }

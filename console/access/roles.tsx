@@ -9,7 +9,7 @@ import { CopyAs } from '../ui/copy-as.tsx';
 import { Empty } from '../ui/empty.tsx';
 import { FilterBar, FilterText } from '../ui/filter-bar.tsx';
 import { NoMatch } from '../ui/no-match.tsx';
-import { PAGE, Pager } from '../ui/pager.tsx';
+import { Pager, usePage } from '../ui/pager.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { useAccess } from './access-context.ts';
@@ -50,6 +50,7 @@ function RoleList() {
   const numberOf = useNumbers();
   const { brokerId, revision, canChange, isLive } = useAccess();
   const filters = useFilters();
+  const { page, offset, onPage } = usePage();
   const [isCreating, setCreating] = useState(false);
   const topic = filters.get('topic');
   // The graph filters by one text.
@@ -57,7 +58,7 @@ function RoleList() {
     topic === ''
       ? { target: 'ROLE_NAME' as const, value: filters.get('search') }
       : { target: 'TOPIC' as const, value: topic };
-  const variables = { id: brokerId, offset: (filters.page - 1) * PAGE, filter };
+  const variables = { id: brokerId, offset, filter };
   const { data, error } = useFresh(ROLES, variables, revision);
   const roles = data?.broker?.accessRoles;
   const changes = useLastChanges('ROLE', roles?.nodes.map(({ roleName }) => roleName) ?? []);
@@ -122,9 +123,7 @@ function RoleList() {
           isStale={!isLive}
         />
       )}
-      {roles && (
-        <Pager page={filters.page} total={roles.totalCount} onPage={(page) => filters.set('page', String(page))} />
-      )}
+      {roles && <Pager page={page} total={roles.totalCount} onPage={onPage} />}
       <CopyAs document={ROLES} variables={variables} />
       {isCreating && <RoleForm edited={null} onClose={() => setCreating(false)} />}
     </>
