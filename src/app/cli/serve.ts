@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { BUILD, textOfBuild } from '../../platform/build.ts';
 import { createLog } from '../../platform/log.ts';
 import { within } from '../../platform/scheduling/within.ts';
+import { connectionAttempts } from '../../protocol/mqtt/connection-attempts.ts';
 import type { StartReport } from '../first-broker.ts';
 import { startService } from '../service.ts';
 import { type Cli, NegativeResult } from './terminal.ts';
@@ -16,7 +17,8 @@ export async function serve({ config, out, isTerminal, isOutTerminal, stop, onBu
   onBug((error) => log.fatal({ err: error }, 'exiting after an uncaught error'));
   const { report, services, close } = await startService(config, { log });
   endStart();
-  const endReturns = returnMemory(services.runtimes.countLinks);
+  const isConnecting = () => connectionAttempts.hasPromising;
+  const endReturns = returnMemory(services.runtimes.countLinks, { isConnecting });
   const isText = (config.logFormat ?? (isOutTerminal ? 'pretty' : 'json')) === 'pretty';
   // What is not for a terminal is stored as a log, which more people read than may have the password.
   if (isText && isOutTerminal) out(startMessage(report));

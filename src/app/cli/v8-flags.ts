@@ -1,4 +1,4 @@
-import { setFlagsFromString } from 'node:v8';
+import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 
 /**
  * Sets V8 flags that make the start shorter and save memory of an idle service. Call it before large modules load, and
@@ -23,12 +23,22 @@ export function endStart(): void {
 
 /**
  * With as many links the values below `$SYS` leave garbage all the time: by default the heap may grow to a multiple of
- * what is used before all of it is collected. With fewer, REST lists would take a fifth more processor time.
+ * what is used before all of it is collected, and its young generation to 64 MB. With fewer, REST lists would take a
+ * fifth more processor time.
  */
 const MANY_LINKS = 100;
-const setHeapGrowth = (links: number): void =>
-  setFlagsFromString(`--heap-growing-percent=${links < MANY_LINKS ? 0 : 20}`);
+const MANY_YOUNG_BYTES = 16_000_000;
+function boundHeap(links: number): void {
+  const isBounded = links >= MANY_LINKS;
+  setFlagsFromString(`--heap-growing-percent=${isBounded ? 20 : 0}`);
+  setFlagsFromString(`--semi-space-growth-factor=${isBounded && youngBytes() > MANY_YOUNG_BYTES ? 1 : 2}`);
+}
 
+const youngBytes = (): number =>
+  getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')?.space_size ?? 0;
+
+/** How often `boundHeap` is called: V8 only doubles the young generation, which takes some time. */
+const BOUND_MS = 1_000;
 const CHECK_MS = 15_000;
 const SHRINK_MS = 20_000;
 /** The process has grown as much since memory was returned last. */
@@ -38,31 +48,43 @@ const STEADY = 1.02;
 
 /**
  * Returns memory to the system after much work, such as connections to 1,000 brokers: about a fifth of the process. V8
- * itself does so only while nearly nothing is allocated, and so never in a process with many brokers. Returns a
- * function that ends it.
+ * itself does so only while nearly nothing is allocated, and so never in a process with many brokers. Not while links
+ * connect: each garbage collection that returns memory blocks for up to two seconds with a quarter of a processor.
+ * Returns a function that ends it.
  */
-export function returnMemory(links: () => number, { checkMs = CHECK_MS, shrinkMs = SHRINK_MS } = {}): () => void {
-  setHeapGrowth(links());
+export function returnMemory(
+  links: () => number,
+  { isConnecting = () => false, checkMs = CHECK_MS, shrinkMs = SHRINK_MS } = {},
+): () => void {
   let [returned, last] = [process.memoryUsage.rss(), 0];
   let shrinking: NodeJS.Timeout | null = null;
-  const end = () => {
+  const stopShrinking = () => {
+    if (shrinking === null) return;
     setFlagsFromString('--no-optimize-for-size');
+    clearTimeout(shrinking);
     shrinking = null;
+  };
+  const end = () => {
+    stopShrinking();
     returned = process.memoryUsage.rss();
   };
+  const bound = () => {
+    boundHeap(links());
+    if (isConnecting()) stopShrinking();
+  };
+  bound();
+  const bounding = setInterval(bound, BOUND_MS).unref();
   const timer = setInterval(() => {
-    setHeapGrowth(links());
     const rss = process.memoryUsage.rss();
-    if (shrinking === null && rss > returned * GROWN && rss < last * STEADY) {
+    if (shrinking === null && !isConnecting() && rss > returned * GROWN && rss < last * STEADY) {
       setFlagsFromString('--optimize-for-size');
       shrinking = setTimeout(end, shrinkMs).unref();
     }
     last = rss;
   }, checkMs).unref();
   return () => {
+    clearInterval(bounding);
     clearInterval(timer);
-    if (shrinking === null) return;
-    clearTimeout(shrinking);
-    end();
+    stopShrinking();
   };
 }

@@ -65,6 +65,12 @@ export class ConnectionAttempts {
     return this.#waitingCount > 0;
   }
 
+  /** Whether attempts wait of links that have not failed several times in a row. */
+  get hasPromising(): boolean {
+    const { FIRST, NORMAL } = this.#queues;
+    return !FIRST.isEmpty || !NORMAL.isEmpty;
+  }
+
   setMaximum(maximum: number): void {
     this.#slots.setMaximum(maximum);
   }

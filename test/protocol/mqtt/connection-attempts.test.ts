@@ -161,3 +161,14 @@ test('links connect a few at a time, and the one that a caller waits for is next
   expect(connected.slice(0, 5)).toContain(39);
   expect(broker.mostWaiting()).toBe(4);
 });
+
+test('attempts that failed again and again are no reason to expect more connections', () => {
+  const { attempts, add } = thread(newCells(1), 0);
+  add('running');
+  add('failed', '', 'LAST');
+  expect([attempts.hasWaiting, attempts.hasPromising]).toEqual([true, false]);
+  add('new').end();
+  expect(attempts.hasPromising).toBe(false);
+  add('next');
+  expect(attempts.hasPromising).toBe(true);
+});
