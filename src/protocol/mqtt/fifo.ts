@@ -1,4 +1,5 @@
-const MIN_CAPACITY = 32;
+/** Most queues are empty nearly always. */
+const MIN_CAPACITY = 4;
 const MAX_IDLE_CAPACITY = 8_192;
 
 /**

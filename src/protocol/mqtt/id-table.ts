@@ -1,4 +1,5 @@
-const MIN_CAPACITY = 32;
+/** Most links have few messages in flight: 32 slots in each of four tables would be a kilobyte per link. */
+const MIN_CAPACITY = 4;
 const MAX_IDLE_CAPACITY = 8_192;
 
 interface Entry<Value> {

@@ -24,7 +24,7 @@ export class LeasedLink {
 
   constructor(options: BrokerLinkOptions & { readonly clientId: string }, { lingerMs = 5_000 } = {}) {
     this.clientId = options.clientId;
-    this.#options = { limits: OBSERVER_LIMITS, ...options, sessionExpirySeconds: 0, changesClientId: true };
+    this.#options = options;
     this.#lingerMs = lingerMs;
   }
 
@@ -63,7 +63,12 @@ export class LeasedLink {
 const isUp = ({ status }: BrokerLink) => status.state === 'CONNECTED' || status.state === 'CONNECTING';
 
 function opened(options: BrokerLinkOptions): BrokerLink {
-  const link = new BrokerLink(options);
+  const link = new BrokerLink({
+    limits: OBSERVER_LIMITS,
+    ...options,
+    sessionExpirySeconds: 0,
+    changesClientId: true,
+  });
   link.open();
   return link;
 }
