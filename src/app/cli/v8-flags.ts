@@ -28,9 +28,13 @@ export function endStart(): void {
  */
 const MANY_LINKS = 100;
 const MANY_YOUNG_BYTES = 16_000_000;
-function boundHeap(links: number): void {
+const GROWTH_PERCENT = 20;
+/** While links connect, collecting the garbage would take more of the processor than connecting. */
+const CONNECTING_GROWTH_PERCENT = 60;
+function boundHeap(links: number, isConnecting: boolean): void {
   const isBounded = links >= MANY_LINKS;
-  setFlagsFromString(`--heap-growing-percent=${isBounded ? 20 : 0}`);
+  const percent = isConnecting ? CONNECTING_GROWTH_PERCENT : GROWTH_PERCENT;
+  setFlagsFromString(`--heap-growing-percent=${isBounded ? percent : 0}`);
   setFlagsFromString(`--semi-space-growth-factor=${isBounded && youngBytes() > MANY_YOUNG_BYTES ? 1 : 2}`);
 }
 
@@ -54,7 +58,7 @@ const STEADY = 1.02;
  */
 export function returnMemory(
   links: () => number,
-  { isConnecting = () => false, checkMs = CHECK_MS, shrinkMs = SHRINK_MS } = {},
+  { isConnecting = (): boolean => false, checkMs = CHECK_MS, shrinkMs = SHRINK_MS } = {},
 ): () => void {
   let [returned, last] = [process.memoryUsage.rss(), 0];
   let shrinking: NodeJS.Timeout | null = null;
@@ -69,7 +73,7 @@ export function returnMemory(
     returned = process.memoryUsage.rss();
   };
   const bound = () => {
-    boundHeap(links());
+    boundHeap(links(), isConnecting());
     if (isConnecting()) stopShrinking();
   };
   bound();

@@ -1,3 +1,4 @@
+import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -46,3 +47,28 @@ test('the young generation of a process with many links does not grow to its def
   const young = getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space');
   expect(young?.space_size).toBeLessThan(40 * MIB);
 });
+
+test('while links connect, the garbage of a heap that grows is collected less often', async () => {
+  let isConnecting = false;
+  onTestFinished(returnMemory(() => 1_000, { isConnecting: () => isConnecting }));
+  let count = 0;
+  const observer = new PerformanceObserver((list) => {
+    for (const { detail } of list.getEntries()) count += Number(kindOf(detail) === constants.NODE_PERFORMANCE_GC_MAJOR);
+  });
+  observer.observe({ entryTypes: ['gc'] });
+  onTestFinished(() => observer.disconnect());
+  const collections = async () => {
+    count = 0;
+    const heap: object[][] = [];
+    while (heap.length < 200) {
+      heap.push(Array.from({ length: 20_000 }, (_, n) => ({ n })));
+      await nextTurn();
+    }
+    return count;
+  };
+  const usual = await collections();
+  isConnecting = true;
+  await expect.poll(() => collections(), { timeout: 60_000 }).toBeLessThan(usual * 0.7);
+});
+
+const kindOf = (detail: unknown): unknown => (detail as { readonly kind?: number }).kind;
