@@ -1,3 +1,4 @@
+import { PerformanceObserver } from 'node:perf_hooks';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 
 /**
@@ -41,8 +42,6 @@ function boundHeap(links: number, isConnecting: boolean): void {
 const youngBytes = (): number =>
   getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')?.space_size ?? 0;
 
-/** How often `boundHeap` is called: V8 only doubles the young generation, which takes some time. */
-const BOUND_MS = 1_000;
 const CHECK_MS = 15_000;
 const SHRINK_MS = 20_000;
 /** The process has grown as much since memory was returned last. */
@@ -77,7 +76,9 @@ export function returnMemory(
     if (isConnecting()) stopShrinking();
   };
   bound();
-  const bounding = setInterval(bound, BOUND_MS).unref();
+  // Before the next collection, which at most doubles the young generation.
+  const collections = new PerformanceObserver(bound);
+  collections.observe({ entryTypes: ['gc'] });
   const timer = setInterval(() => {
     const rss = process.memoryUsage.rss();
     if (shrinking === null && !isConnecting() && rss > returned * GROWN && rss < last * STEADY) {
@@ -87,7 +88,7 @@ export function returnMemory(
     last = rss;
   }, checkMs).unref();
   return () => {
-    clearInterval(bounding);
+    collections.disconnect();
     clearInterval(timer);
     stopShrinking();
   };
