@@ -29,7 +29,7 @@ export const PREVIEW_LIMITS = {
   total: 1024 * 1024,
 } as const;
 
-/** Maximum number of characters of samples and outputs of all previews of one request. An output is sent in two forms. */
+/** Maximum number of characters of samples and of both forms of outputs, of all previews of one request. */
 interface PreviewBudget {
   readonly limit: number;
   charactersLeft: number;
