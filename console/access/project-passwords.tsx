@@ -89,7 +89,7 @@ export function ProjectPasswords() {
           keyOf={({ broker, account }) => `${broker.id} ${account?.username}`}
         />
       )}
-      {brokers.totalCount > PAGE && <Pager page={page} total={brokers.totalCount} onPage={onPage} />}
+      {(brokers.totalCount > PAGE || page > 1) && <Pager page={page} total={brokers.totalCount} onPage={onPage} />}
     </div>
   );
 }

@@ -36,7 +36,15 @@ export function Capabilities() {
       ),
       value: ({ provider }) => text(provider),
     },
-    { key: 'reason', title: text('whatHelps'), cell: (capability) => reasonOf(capability) ?? '–' },
+    {
+      key: 'reason',
+      title: text('whatHelps'),
+      cell: (capability) => reasonOf(capability) ?? '–',
+      value: (capability) => {
+        const shown = reasonOf(capability);
+        return typeof shown === 'string' ? shown : capability.reason;
+      },
+    },
   ];
   return (
     <section>

@@ -4,7 +4,7 @@ import type { Values } from './path.ts';
 import { Sparkline } from './sparkline.tsx';
 import './figures.css';
 
-export interface Figure {
+interface Figure {
   readonly key: string;
   readonly title: string;
   readonly value: ReactNode;
@@ -28,7 +28,7 @@ export function Figures({ figures, format, isStale = false }: FiguresProps) {
     <dl className={isStale ? 'figures card stale' : 'figures card'}>
       {figures.map(({ key, title, value, more, hint, hour }) => (
         <div key={key}>
-          <dt>{title}</dt>
+          <dt title={title}>{title}</dt>
           <dd title={hint}>
             <strong>{value}</strong>
             {hour && <Sparkline title={title} values={hour} format={format} />}

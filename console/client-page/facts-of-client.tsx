@@ -4,6 +4,7 @@ import { useBroker } from '../broker/broker-context.ts';
 import { useBytes } from '../broker/units.ts';
 import { protocolName, versionName } from '../clients/client-columns.tsx';
 import { useNumbers, useTexts } from '../texts/texts.ts';
+import { AsSent } from '../ui/as-sent.tsx';
 import { type Fact, Facts } from '../ui/facts.tsx';
 import { Time } from '../ui/time.tsx';
 import { ANONYMOUS } from './access-of-client.tsx';
@@ -72,7 +73,11 @@ export function FactsOfClient({ client, numbers }: FactsOfClientProps) {
       text('lastDisconnected'),
       client.lastDisconnectedAt ? (
         <span key="disconnected">
-          <Time at={client.lastDisconnectedAt} /> {client.disconnectReason && `(${client.disconnectReason})`}
+          <Time at={client.lastDisconnectedAt} /> {client.disconnectReason && (
+            <>
+              (<AsSent>{client.disconnectReason}</AsSent>)
+            </>
+          )}
         </span>
       ) : (
         text('never')

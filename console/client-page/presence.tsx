@@ -2,6 +2,7 @@ import { useBroker, useIsReached } from '../broker/broker-context.ts';
 import { subscribeCommand } from '../clients/subscribe-command.ts';
 import { eventTexts } from '../events/texts.ts';
 import { useTexts, useTimes } from '../texts/texts.ts';
+import { AsSent } from '../ui/as-sent.tsx';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { Time } from '../ui/time.tsx';
 import type { ClientState, LastSeen } from './operations.ts';
@@ -51,7 +52,13 @@ function Offline({ client: { lastDisconnectedAt, disconnectReason } }: { readonl
       {lastDisconnectedAt === null
         ? text('notConnected')
         : text('notConnectedSince', { time: timeOf(lastDisconnectedAt) })}
-      {disconnectReason && ` (${disconnectReason})`} {text('sessionStored')}
+      {disconnectReason && (
+        <>
+          {' '}
+          (<AsSent>{disconnectReason}</AsSent>)
+        </>
+      )}{' '}
+      {text('sessionStored')}
     </p>
   );
 }

@@ -154,7 +154,7 @@ function columnsOf(options: ColumnsOptions): readonly ClientColumn[] {
             cell: (client: ClientRow) =>
               client.isConnected !== null &&
               !client.isGateway && (
-                <RowMenu name={client.clientId} isInGrid={true}>
+                <RowMenu key={client.clientId} name={client.clientId} isInGrid={true}>
                   <button type="button" className="danger" onClick={() => onEnd(client)}>
                     {text(client.isConnected ? 'disconnect' : 'deleteSession')} …
                   </button>

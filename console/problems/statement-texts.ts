@@ -1,7 +1,7 @@
 import type { introspection } from '../../src/generated/graph.d.ts';
 import { catalogue } from '../texts/texts.ts';
 
-export type StatementCode = introspection['types']['ProblemStatementCode']['enumValues'];
+type StatementCode = introspection['types']['ProblemStatementCode']['enumValues'];
 
 /** What the details of problems state. `{error}` is the place of a text that has no translation. */
 export const statementTexts = catalogue<StatementCode>('problems/statement', {

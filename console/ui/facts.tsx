@@ -13,11 +13,11 @@ export function Facts({ facts, children }: FactsProps) {
   return (
     <dl className="facts">
       {facts.map(
-        ([title, value]) =>
+        ([title, value], nth) =>
           value != null &&
           value !== '' &&
           value !== false && (
-            <div key={title}>
+            <div key={`${nth} ${title}`}>
               <dt>{title}</dt>
               <dd>{value}</dd>
             </div>

@@ -8,7 +8,8 @@ export const PAGE = 50;
 interface PagerProps {
   readonly page: number;
   readonly total: number;
-  readonly onPage: (page: number) => void;
+  /** `how`: as in `useAddressValues`. Default: PUSH. */
+  readonly onPage: (page: number, how?: 'REPLACE') => void;
 }
 
 /** Leads to the other pages of a list that is read by the number of the page. */
@@ -19,7 +20,7 @@ export function Pager({ page, total, onPage }: PagerProps) {
   // The rows of the last page were deleted.
   const isBeyond = page > pages;
   useEffect(() => {
-    if (isBeyond) onPage(pages);
+    if (isBeyond) onPage(pages, 'REPLACE');
   }, [isBeyond]);
   return (
     <Pages
@@ -36,7 +37,7 @@ export function Pager({ page, total, onPage }: PagerProps) {
 export function usePage() {
   const { values, set } = useAddressValues();
   const page = Math.max(1, Number(values.get('page')) || 1);
-  const onPage = (next: number) => set({ page: next === 1 ? '' : String(next) }, 'PUSH');
+  const onPage: PagerProps['onPage'] = (next, how) => set({ page: next === 1 ? '' : String(next) }, how ?? 'PUSH');
   return { page, offset: (page - 1) * PAGE, onPage };
 }
 

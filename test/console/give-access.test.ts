@@ -20,7 +20,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the access of a device' : CHROMIUM_
     const service = await startTestService({ embeddedBroker: true });
     const { url } = await firstBroker(service);
     const page = await openFleet(service);
-    await page.getByRole('link', { name: 'Give a device access' }).click();
+    await page.getByRole('link', { name: 'Connect a device' }).click();
     const form = dialog(page, 'Give a device access');
     await form.getByLabel(/^User name/).fill('pump$&7');
     await form.getByText('Send and receive below a topic').waitFor();

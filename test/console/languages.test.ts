@@ -29,9 +29,9 @@ const textsOf = (page: Page) =>
   page.evaluate<string[]>(`(() => {
     const texts = [];
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-    // The facts of a problem are in English, and say so.
+    // Texts of brokers and of the service are in English, and say so.
     while (walker.nextNode())
-      if (walker.currentNode.parentElement.closest('[lang=en]') === null) texts.push(walker.currentNode.data.trim());
+      if (walker.currentNode.parentElement.closest('[lang]')?.lang !== 'en') texts.push(walker.currentNode.data.trim());
     for (const element of document.querySelectorAll('[aria-label], [title], [placeholder]'))
       for (const name of ['aria-label', 'title', 'placeholder']) texts.push(element.getAttribute(name) ?? '');
     return texts.filter((text) => text !== '');

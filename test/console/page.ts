@@ -115,7 +115,8 @@ export function queriesOf(page: Page): readonly Query[] {
 export async function openBroker(page: Page, name: string, screen?: string): Promise<void> {
   await page.getByRole('rowheader', { name }).getByRole('link').click();
   await page.getByRole('heading', { level: 1, name }).waitFor();
-  if (screen !== undefined) await page.getByRole('link', { name: screen }).click();
+  const screens = page.getByRole('navigation', { name: 'Screens of the broker' });
+  if (screen !== undefined) await screens.getByRole('link', { name: screen }).click();
 }
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');

@@ -55,12 +55,12 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the people' : CHROMIUM_MISSING, () 
     await dialog.getByLabel('Address is verified').check();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Ada King' }).waitFor();
-    await openActions(page);
+    await openActions(page, 'ada@example.com');
     await page.getByRole('button', { name: 'Make root administrator' }).click();
     await page.getByRole('dialog').getByText('may then do everything').waitFor();
     await checkScreen(page, 'person-role');
     await page.getByRole('dialog').getByRole('button', { name: 'Make root administrator' }).click();
-    await openActions(page);
+    await openActions(page, 'ada@example.com');
     await page.getByRole('button', { name: 'Revoke root administration' }).waitFor();
     await page.keyboard.press('Escape');
     const ada = await service.services.users.byEmail('ada@example.com');
@@ -69,13 +69,13 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the people' : CHROMIUM_MISSING, () 
     });
     expect(data.user).toEqual({ name: 'Ada King', isRootAdmin: true, isVerified: true });
 
-    await openActions(page);
+    await openActions(page, 'ada@example.com');
     await page.getByRole('button', { name: 'Set a new password' }).click();
     await page.getByRole('textbox', { name: 'New password' }).fill('another good password');
     await page.keyboard.press('Enter');
     await page.getByText('ada@example.com has a new password.').waitFor();
     expect(await service.login('ada@example.com', 'another good password')).toMatch(/^bgs_/);
-    await openActions(page);
+    await openActions(page, 'ada@example.com');
     await page.getByRole('button', { name: 'End all sessions' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'End all sessions' }).click();
     await page.getByText('This person is not signed in.').waitFor();
@@ -86,7 +86,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the people' : CHROMIUM_MISSING, () 
     await dialog.getByText('The password of ada@example.com is deleted').waitFor();
     await dialog.getByRole('button', { name: 'Save' }).click();
     await expect.poll(() => dialog.count()).toBe(0);
-    await openActions(page);
+    await openActions(page, 'ada@example.com');
     await page.getByRole('button', { name: 'Delete the account' }).waitFor();
     await expect.poll(() => page.getByRole('button', { name: 'Set a new password' }).count()).toBe(0);
     const { ssoType, passwordHash } = await service.storage.db.user.findUniqueOrThrow({ where: { id: ada.id } });
@@ -200,7 +200,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the people' : CHROMIUM_MISSING, () 
     );
     const page = await openFleet(service);
     await page.evaluate(`location.hash = '#/people/${id}'`);
-    await openActions(page);
+    await openActions(page, email);
     await page.getByRole('button', { name: 'Delete the account' }).click();
     const dialog = page.getByRole('dialog');
     if (created.errors === undefined) await dialog.getByLabel('New owner').selectOption('root@example.com');
@@ -209,7 +209,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the people' : CHROMIUM_MISSING, () 
     expect(await service.storage.db.user.count({ where: { id } })).toBe(0);
     await page.getByRole('link', { name: 'root@example.com' }).last().click();
     await page.getByText('cannot be removed or demoted').waitFor();
-    await openActions(page);
+    await openActions(page, 'root@example.com');
     await page.getByRole('button', { name: 'Unlock sign-in' }).waitFor();
     expect(await page.getByRole('button', { name: 'Delete the account' }).count()).toBe(0);
     expect(await page.getByRole('button', { name: 'Revoke root administration' }).count()).toBe(0);

@@ -102,10 +102,12 @@ export class BrokerMetricsFeed {
   }
 
   #addBurst(now: BrokerNumbers): void {
-    if (this.#last !== null && now.asOf - this.#last.asOf < BURST_MS) {
+    // The clock may be set back. The time between the two is not known then.
+    const isSetBack = this.#last !== null && now.asOf < this.#last.asOf;
+    if (this.#last !== null && !isSetBack && now.asOf - this.#last.asOf < BURST_MS) {
       this.#last = { ...now, asOf: this.#last.asOf };
     } else {
-      this.#previous = this.#last;
+      this.#previous = isSetBack ? null : this.#last;
       this.#last = now;
     }
   }

@@ -169,7 +169,9 @@ export class SysTopics {
     if (this.#closed) return;
     this.#noticeRestart();
     const last = this.#samples.at(-1);
-    const isSample = !last || this.#date - last.date >= this.#options.sampleMs;
+    // The clock may be set back.
+    const sinceLast = last === undefined ? Number.POSITIVE_INFINITY : this.#date - last.date;
+    const isSample = sinceLast < 0 || sinceLast >= this.#options.sampleMs;
     if (isSample) this.#samples = [...this.#samples.slice(-(this.#options.history - 1)), this.#sample()];
     const burst = { date: this.#date, isLive: this.#isLive, isSample };
     this.#isLive = false;

@@ -51,8 +51,8 @@ export function walk<T>(context: object, list: readonly T[]): readonly T[] {
   return run.steps > MAX_WALK ? [] : list;
 }
 
-/** Characters of a long text per step: texts alone reach the limit with 8 MB. */
-const STEP_CHARACTERS = 80;
+/** Characters of a long text per step: texts alone reach the limit with 32 MB. */
+const STEP_CHARACTERS = 320;
 
 /** Counts a text that may be long and be selected under many aliases. Returns whether the text may be returned. */
 export function mayReturnText(context: object, characters: number): boolean {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { networkOf } from '../limits/network.ts';
 import type { SlicedStarts } from '../scheduling/sliced-task.ts';
 import { boundPieces } from './http-bounds.ts';
 
@@ -22,20 +23,22 @@ const expected = new WeakMap<Socket, number>();
 export function readInSlices(socket: Socket, turns: SlicedStarts): void {
   const [parse] = socket.listeners('data') as ((bytes: Buffer) => void)[];
   if (parse === undefined) return;
-  const waiting: Buffer[] = [];
-  const readWaiting = () => {
-    const bytes = Buffer.concat(waiting.splice(0));
+  const caller = networkOf(socket.remoteAddress ?? '');
+  let hasTurn = false;
+  const takeTurn = () => {
+    hasTurn = true;
     socket.resume();
-    read(bytes);
   };
   const onData = (bytes: Buffer) => {
-    if (waiting.length === 0 && turns.isFree) {
+    if (hasTurn || turns.isFree) {
+      hasTurn = false;
       read(bytes);
       return;
     }
-    waiting.push(bytes);
+    // The stream holds the bytes, so that its end does not overtake them.
     socket.pause();
-    if (waiting.length === 1) turns.add(readWaiting);
+    socket.unshift(bytes);
+    turns.add(caller, takeTurn);
   };
   const read = (bytes: Buffer) => {
     for (let at = 0; at < bytes.length && !socket.destroyed; ) {

@@ -119,30 +119,39 @@ export class IterationSlice {
   };
 }
 
-/** Starts asynchronous work in order, in an iteration that has time left. */
+/** Starts work in iterations that have time left, in turn for each caller, so that none waits for all of another. */
 export class SlicedStarts {
   readonly #slice = new IterationSlice();
-  #waiting: (() => void)[] = [];
+  /** By caller, in the order of their turns. */
+  readonly #waiting = new Map<string, Set<() => void>>();
+  #isBusy = false;
 
   /** Whether work may start without `add`. */
   get isFree(): boolean {
-    return this.#waiting.length === 0 && this.#slice.hasTime();
+    return !this.#isBusy && this.#slice.hasTime();
   }
 
-  /** `start` must not throw. */
-  add(start: () => void): void {
-    this.#waiting.push(start);
-    if (this.#waiting.length === 1) void this.#startWaiting();
+  /** `start` must not throw, and is called once if it is added again before. */
+  add(caller: string, start: () => void): void {
+    const waiting = this.#waiting.get(caller);
+    if (waiting === undefined) this.#waiting.set(caller, new Set([start]));
+    else waiting.add(start);
+    if (this.#isBusy) return;
+    this.#isBusy = true;
+    void this.#startWaiting();
   }
 
   async #startWaiting(): Promise<void> {
-    let started = 0;
-    while (started < this.#waiting.length) {
+    for (let [next] = this.#waiting; next !== undefined; [next] = this.#waiting) {
       while (!this.#slice.hasTime()) await new Promise((resolve) => setImmediate(resolve));
-      this.#waiting[started]?.();
-      started += 1;
+      const [caller, starts] = next;
+      const [start] = starts;
+      this.#waiting.delete(caller);
+      if (start !== undefined) starts.delete(start);
+      if (starts.size > 0) this.#waiting.set(caller, starts);
+      start?.();
       await afterMicrotasks();
     }
-    this.#waiting = [];
+    this.#isBusy = false;
   }
 }

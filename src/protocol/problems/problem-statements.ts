@@ -105,7 +105,14 @@ export const textOf = (statements: readonly Statement[]): string =>
     )
     .join(' ');
 
-/** Those of a stored problem. Empty for problems of earlier versions. */
-export const statementsOf = ({ statements }: { readonly statements: string | null }): readonly Statement[] =>
-  // Rows have what `statement` returned. A later version may know further codes.
-  (JSON.parse(statements ?? '[]') as Statement[]).filter(({ code }) => Object.hasOwn(STATEMENTS, code));
+/**
+ * Those of a stored problem. Empty unless they state its `detail`: an earlier version writes only that, and a later one
+ * may know further codes.
+ */
+export function statementsOf(problem: { readonly statements: string | null; readonly detail: string }): Statement[] {
+  const { statements, detail } = problem;
+  // Rows have what `statement` returned.
+  const stored = JSON.parse(statements ?? '[]') as Statement[];
+  const isKnown = stored.every(({ code }) => Object.hasOwn(STATEMENTS, code));
+  return isKnown && textOf(stored).slice(0, detail.length).toWellFormed() === detail ? stored : [];
+}

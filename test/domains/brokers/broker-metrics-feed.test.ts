@@ -1,5 +1,5 @@
 import type { MqttClient } from 'mqtt';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { BrokerMetrics } from '../../../src/domains/brokers/broker-metrics.ts';
 import { BrokerMetricsFeed, type BrokerMetricsFeedOptions } from '../../../src/domains/brokers/broker-metrics-feed.ts';
 import { SysTopics, type SysTopicsOptions } from '../../../src/domains/brokers/sys-topics.ts';
@@ -277,6 +277,27 @@ describe('a broker with arbitrary values', () => {
     await reached(link, 'CONNECTED');
     const again = await resumed(tell, until);
     expect(Object.values(again.rates).filter((rate) => rate !== null)).toEqual([]);
+  });
+
+  test('rates and samples continue when the clock is set back', async () => {
+    const sampled: number[] = [];
+    const onSample: BrokerMetricsFeedOptions['onSample'] = ({ numbers }) =>
+      void sampled.push(numbers.messages.received ?? 0);
+    const { until, tell } = await scripted({ onSample, sampleMs: 5_000 });
+    const start = Date.now() + 3_600_000;
+    vi.useFakeTimers({ toFake: ['Date'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const turn = async (at: number, received: number) => {
+      vi.setSystemTime(at);
+      await tell('messages/received', String(received));
+      const { rates } = await until(({ messages }) => messages.received === received);
+      return rates.messagesReceivedPerSecond;
+    };
+    await turn(start, 100);
+    expect(await turn(start + 10_000, 700)).toBe(60);
+    expect(await turn(start - 7_200_000, 760)).toBeNull();
+    expect(await turn(start - 7_190_000, 1_360)).toBe(60);
+    expect(sampled.slice(-4)).toEqual([100, 700, 760, 1_360]);
   });
 
   test('a silent broker is stale until it publishes again', async () => {

@@ -64,8 +64,13 @@ export function metricsModule(): HistoryModule<MetricSample, MetricQueries> {
     tables: METRIC_TABLES,
     rowsOf: async (samples, db) => {
       const rows: HistoryRow[] = [];
+      const keys = new Set<string>();
       for (const sample of samples) {
         const { brokerId: broker, at } = sample;
+        // After the clock was set back, a batch may have two samples of one millisecond.
+        const key = `${broker} ${at}`;
+        if (keys.has(key)) continue;
+        keys.add(key);
         const before = await stateBefore(db, sample);
         if (before === 'STORED') continue;
         const { coveredMs: covered, measured } = changeOf(before, sample);
@@ -87,7 +92,7 @@ export function metricsModule(): HistoryModule<MetricSample, MetricQueries> {
         await store(new Map([[level.table, rows]]));
         for (const [at] of rows) changed(nth + 1, Number(at));
       } catch (error) {
-        changed(nth, since);
+        changed(nth, since === Number.POSITIVE_INFINITY ? 0 : since);
         throw error;
       }
     }),

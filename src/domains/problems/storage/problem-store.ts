@@ -239,15 +239,17 @@ const newRow = (key: string, fact: ProblemFact, { projectId, brokerId, brokerNam
 
 const textsOf = (fact: ProblemFact) => ({
   subjectName: storable(fact.subjectName, MAX_TEXT),
-  detail: textOf(fact.statements).slice(0, MAX_TEXT),
+  detail: storable(textOf(fact.statements), MAX_TEXT),
   statements: JSON.stringify(fact.statements),
   whatWouldHelp: fact.whatWouldHelp === undefined ? null : storable(fact.whatWouldHelp, MAX_TEXT),
 });
 
-/** Problems that an earlier version opened have no statements. */
-const detailAfter = (first: Statement, { detail, statements }: ProblemRecord) => ({
-  detail: `${textOf([first])} ${detail}`.slice(0, MAX_TEXT),
-  statements: statements === null ? null : JSON.stringify([first, ...statementsOf({ statements })]),
-});
+function detailAfter(first: Statement, problem: ProblemRecord) {
+  const known = statementsOf(problem);
+  return {
+    detail: storable(`${textOf([first])} ${problem.detail}`, MAX_TEXT),
+    statements: known.length === 0 ? null : JSON.stringify([first, ...known]),
+  };
+}
 
 const isConflict = (error: unknown): boolean => isUniqueViolation(error) || isForeignKeyViolation(error);
