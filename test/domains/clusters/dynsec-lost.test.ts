@@ -38,9 +38,11 @@ test('when the first node is lost during a write, all nodes have what it confirm
   relay.stop();
   const report = (await answer).data.changeAccessControl;
 
-  expect(report.outcome).toBe('UNKNOWN');
+  // No command may be under way at that moment.
+  const outcome = expect.stringMatching(/^(UNKNOWN|PARTLY_APPLIED)$/);
+  expect(report.outcome).toEqual(outcome);
   expect(report.nodes).toMatchObject([
-    { nodeId: 1, outcome: 'UNKNOWN', error: { code: expect.stringMatching(/^BROKER_/) } },
+    { nodeId: 1, outcome, error: { code: expect.stringMatching(/^BROKER_/) } },
     { nodeId: 2, outcome: 'APPLIED', error: null },
   ]);
   const applied = names.filter((_name, index) => report.changes[index].outcome === 'APPLIED');

@@ -34,7 +34,7 @@ async function startChannel(rules: object) {
   const change = async (what: 'OPEN' | 'CLOSE', names: readonly string[], at = new Date(), kind?: ProblemKind) => {
     const transitions = names.map((name) => ({
       ...{ change: what, key: name, scope },
-      fact: { kind: kind ?? 'BRIDGE_DOWN', subjectId: null, subjectName: name, detail: '' },
+      fact: { kind: kind ?? 'BRIDGE_DOWN', subjectId: null, subjectName: name, statements: [] },
     }));
     problems.store.take(transitions as never, at);
     await problems.store.flush();

@@ -42,8 +42,10 @@ const READ = `query ($id: ID!) { broker(id: $id) {
   accounts { nodes { username } } connectedClients { nodes { clientId } } refusals { nodes { reason count } }
   clientEvents { nodes { at kind } } } }`;
 
-const cloudBroker = async ({ graphql, storage }: TestService) => {
+const cloudBroker = async (service: TestService) => {
+  const { graphql, storage } = service;
   const { id } = await storage.db.broker.findFirstOrThrow({ where: { type: 'CLOUD' } });
+  await connected(service, id);
   const query = 'query ($id: ID!) { broker(id: $id) { ... on CloudBroker { listeners { protocol port } } } }';
   const { data } = await graphql(query, { id });
   const { port } = data.broker.listeners.find(({ protocol }: { protocol: string }) => protocol === 'MQTT');

@@ -19,5 +19,5 @@ export const ProblemKindType = builder.enumType('ProblemKind', {
 export const StatementCodeType = describedEnum<StatementCode>(
   'ProblemStatementCode',
   'What a sentence about a problem states. The description is the English text with the places of its parameters. Later versions may add values.',
-  STATEMENTS,
+  { ...STATEMENTS, ERROR: 'An error in the words of a broker, of a target or of the service: {error}' },
 );
