@@ -71,9 +71,11 @@ export function FactsOfClient({ client, numbers }: FactsOfClientProps) {
     ],
     [
       text('lastDisconnected'),
-      client.lastDisconnectedAt ? (
+      // The end of a connection that another one replaced has a reason only.
+      client.lastDisconnectedAt || client.disconnectReason ? (
         <span key="disconnected">
-          <Time at={client.lastDisconnectedAt} /> {client.disconnectReason && (
+          {client.lastDisconnectedAt && <Time at={client.lastDisconnectedAt} />}{' '}
+          {client.disconnectReason && (
             <>
               (<AsSent>{client.disconnectReason}</AsSent>)
             </>

@@ -1,7 +1,7 @@
 import { reasonTexts } from '../advice/reason-texts.ts';
 import { type Advised, adviceIn } from '../advice/use-advice.ts';
-import { capabilityTexts } from '../texts/capability-texts.ts';
 import { refusalTexts } from '../refusals/texts.ts';
+import { capabilityTexts } from '../texts/capability-texts.ts';
 import type { LoadedLanguage } from '../texts/languages.ts';
 import { translate } from '../texts/texts.ts';
 import { helpTexts } from './help-texts.ts';
