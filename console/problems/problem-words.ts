@@ -1,6 +1,5 @@
 import { reasonTexts } from '../advice/reason-texts.ts';
 import { type Advised, adviceIn } from '../advice/use-advice.ts';
-import { refusalTexts } from '../refusals/texts.ts';
 import { capabilityTexts } from '../texts/capability-texts.ts';
 import type { LoadedLanguage } from '../texts/languages.ts';
 import { translate } from '../texts/texts.ts';
@@ -77,7 +76,6 @@ function inWords(parameters: Parameters, language: LoadedLanguage): Parameters {
     Object.entries(parameters).map(([name, value]) => {
       if (NUMBERS.has(name)) return [name, numbers.format(Number(value))];
       if (name === 'reason' && isKey(reasonTexts.en, value)) return [name, translate(reasonTexts, language)(value)];
-      if (name === 'action' && isKey(refusalTexts.en, value)) return [name, translate(refusalTexts, language)(value)];
       return [name, value];
     }),
   );
