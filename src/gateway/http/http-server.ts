@@ -3,7 +3,6 @@ import { createServer, type IncomingMessage, type Server, ServerResponse } from 
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { boundBody, readInSlices } from '../../platform/network/sliced-reading.ts';
-import { SlicedStarts } from '../../platform/scheduling/sliced-task.ts';
 import { Connections, type RefusalReason } from './connections.ts';
 import { pathOf } from './fetch-handler.ts';
 import { entryWhileStarting, NOT_READY, type Served } from './gateway.ts';
@@ -118,10 +117,9 @@ export async function startHttpServer({
     if (res.socket === null) pipelined.add(req, res, () => start(req, res));
     else start(req, res);
   });
-  const turns = new SlicedStarts();
   server.on('connection', (socket: Socket) => {
     connections.add(socket);
-    readInSlices(socket, turns);
+    readInSlices(socket);
   });
   server.on('upgrade', (req, socket, head) => {
     // Node passes the socket without an error listener: a connection reset would end the process.
