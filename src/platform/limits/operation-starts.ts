@@ -1,9 +1,11 @@
 import { ServiceError } from '../errors.ts';
 import { QueueFull } from '../scheduling/concurrency-limit.ts';
-import { afterMicrotasks, IterationSlice, SLICE_MS, yieldToEventLoop } from '../scheduling/sliced-task.ts';
+import { yieldToEventLoop } from '../scheduling/sliced-task.ts';
 import { networkOf } from './network.ts';
 import type { LimitedCaller } from './request-rates.ts';
 
+/** Time of the operations of one caller that start in the same event loop iteration. */
+const SLICE_MS = 10;
 /** Expected wait of a caller without credentials beyond which the operation is refused. */
 const MAX_WAIT_MS = 1_000;
 /** Addresses of callers with credentials that are remembered. The oldest is forgotten first. */
@@ -47,11 +49,12 @@ export class OperationStarts {
   #addressCount = 0;
   waitingCount = 0;
   #isBusy = false;
-  readonly #slice = new IterationSlice();
+  /** When the slice of this event loop iteration ends. 0 if no operation has started in it. */
+  #sliceEndsAt = 0;
 
   /** Whether an operation may start immediately: no operation waits, and this iteration has time left. */
   get isFree(): boolean {
-    return !this.#isBusy && this.#slice.hasTime();
+    return !this.#isBusy && this.#hasTime();
   }
 
   /** Calls `start` immediately if `isFree`. Otherwise queues it; `refuse` gets the errors of `run` but QueueFull. */
@@ -132,7 +135,7 @@ export class OperationStarts {
 
   async #runSlice(group: Group): Promise<void> {
     const { waiting } = group;
-    while (!this.#slice.hasTime()) await new Promise<void>(yieldToEventLoop);
+    while (!this.#hasTime()) await new Promise<void>(yieldToEventLoop);
     const [[key, operations] = ['', []]] = waiting;
     const begun = performance.now();
     let operation = operations.shift();
@@ -162,8 +165,23 @@ export class OperationStarts {
     } catch (error) {
       refuse(error instanceof Error ? error : new Error(String(error)));
     }
-    await afterMicrotasks();
+    // A tick runs after all microtasks, so the synchronous part of the operation is complete then.
+    await null;
+    await new Promise<void>((resolve) => process.nextTick(resolve));
   }
+
+  #hasTime(): boolean {
+    const now = performance.now();
+    if (this.#sliceEndsAt === 0) {
+      this.#sliceEndsAt = now + SLICE_MS;
+      setImmediate(this.#endSlice);
+    }
+    return now < this.#sliceEndsAt;
+  }
+
+  readonly #endSlice = (): void => {
+    this.#sliceEndsAt = 0;
+  };
 }
 
 const overloaded = () =>

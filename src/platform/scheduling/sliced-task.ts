@@ -3,8 +3,7 @@ import { performance } from 'node:perf_hooks';
 /** Long synchronous work as a generator that yields after each step of well below a millisecond. */
 export type SlicedTask<T> = Generator<void, T, void>;
 
-/** Time of work of one kind in one event loop iteration. */
-export const SLICE_MS = 10;
+const SLICE_MS = 10;
 /** Event loop iterations between two slices. Node accepts one new connection per iteration. */
 const MAX_ITERATIONS = 100;
 const MAX_YIELD_MS = 50;
@@ -93,28 +92,4 @@ export class SlicedCalls {
     }
     this.#isRunning = false;
   }
-}
-
-/** A tick runs after all microtasks, so the synchronous part of what has started is complete then. */
-export async function afterMicrotasks(): Promise<void> {
-  await null;
-  await new Promise<void>((resolve) => process.nextTick(resolve));
-}
-
-/** The time that work of one kind has in each event loop iteration. */
-export class IterationSlice {
-  #endsAt = 0;
-
-  hasTime(): boolean {
-    const now = performance.now();
-    if (this.#endsAt === 0) {
-      this.#endsAt = now + SLICE_MS;
-      setImmediate(this.#end);
-    }
-    return now < this.#endsAt;
-  }
-
-  readonly #end = (): void => {
-    this.#endsAt = 0;
-  };
 }
