@@ -22,7 +22,6 @@ export type BrokerRecord = Readonly<
 >;
 
 export class BrokerCache extends RowCache<BrokerRow, BrokerRecord> {
-  // The first listener, so that others read the new list.
   readonly ofProject = this.listsBy(({ projectId }) => projectId);
 
   constructor({ db, changes, log }: CacheParts) {

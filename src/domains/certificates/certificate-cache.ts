@@ -34,7 +34,6 @@ export type CertificateRow = Certificate & { readonly deployments: readonly Cert
 export class CertificateCache extends RowCache<CertificateRow, CertificateRecord> {
   readonly #db: Database;
   readonly #changes: Changes;
-  // The first listener, so that others read the new list.
   readonly ofProject = this.listsBy(({ projectId }) => projectId);
 
   constructor({ db, changes, log }: CacheParts) {

@@ -18,7 +18,6 @@ type ClusterRow = Cluster & {
 const CHANGED = 'cluster';
 
 export class ClusterCache extends RowCache<ClusterRow, ClusterRecord> {
-  // The first listener, so that others read the new list.
   readonly ofProject = this.listsBy(({ projectId }) => projectId);
   readonly #db: Database;
   readonly #changes: Changes;

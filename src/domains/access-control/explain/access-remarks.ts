@@ -87,7 +87,7 @@ const REMARKS: readonly Remark[] = [
   },
   ({ result: { reason } }) =>
     reason === 'CONTROL_TOPIC'
-      ? 'The default access never allows topics that begin with $CONTROL; this access requires a rule.'
+      ? 'The default access never allows topics that start with $CONTROL; this access requires a rule.'
       : null,
   ({ query: { username }, policy: { anonymousGroup }, dialect }) => {
     if (username !== null || anonymousGroup !== null) return null;

@@ -40,11 +40,11 @@ interface Unmasked {
  * same TLS settings: otherwise a caller who may write a configuration, but not read its secrets, could send them to any
  * host. Yields for each object, list and secret.
  */
-export function* unmasked(given: unknown, kept: unknown, place: SecretPlace): SlicedTask<Unmasked> {
+export function* unmasked(given: unknown, stored: unknown, place: SecretPlace): SlicedTask<Unmasked> {
   if (!JSON.stringify(given).includes(MASK)) return { config: given, issues: [] };
   const issues: InputIssue[] = [];
   const restored: Restored[] = [];
-  const config = yield* merge({ given, kept, place, path: '', above: [], issues, restored });
+  const config = yield* merge({ given, stored, place, path: '', above: [], issues, restored });
   for (const { path, above } of restored) {
     yield;
     const moved = above.some(([{ now, before }, key]) => placesOf(now, key) !== placesOf(before, key));
@@ -69,7 +69,7 @@ interface Restored {
 
 interface Merging {
   readonly given: unknown;
-  readonly kept: unknown;
+  readonly stored: unknown;
   readonly place: SecretPlace;
   readonly path: string;
   readonly above: Above;
@@ -81,27 +81,27 @@ const NOTHING_STORED = `must be given: there is no stored secret for "${MASK}"`;
 const ELSEWHERE = `must be given again, because the host, the path of the web address, or the TLS settings changed: "${MASK}" keeps a secret only for the same ones`;
 
 function* merge(merging: Merging): SlicedTask<unknown> {
-  const { given, kept, place, path, above } = merging;
+  const { given, stored, place, path, above } = merging;
   if (typeof given === 'string') return restore(given, merging);
   if (Array.isArray(given)) {
     yield;
-    const partners = partnersOf(given, kept);
+    const partners = partnersOf(given, stored);
     const list: unknown[] = [];
     for (const [index, entry] of given.entries()) {
-      const at = { given: entry, kept: partners[index], place: place.item(index), path: `${path}/${index}` };
+      const at = { given: entry, stored: partners[index], place: place.item(index), path: `${path}/${index}` };
       list.push(yield* merge({ ...merging, ...at }));
     }
     return list;
   }
   if (isFields(given)) {
     yield;
-    const container: Container = { now: null, before: kept };
-    const known = fieldsOf(kept);
+    const container: Container = { now: null, before: stored };
+    const known = fieldsOf(stored);
     const entries: [string, unknown][] = [];
     for (const [key, entry] of Object.entries(given)) {
       const at = {
         given: entry,
-        kept: Object.hasOwn(known, key) ? known[key] : undefined,
+        stored: Object.hasOwn(known, key) ? known[key] : undefined,
         place: place.key(key),
         path: `${path}/${pointerStep(key)}`,
         above: [...above, [container, key]] as const,
@@ -114,25 +114,25 @@ function* merge(merging: Merging): SlicedTask<unknown> {
   return given;
 }
 
-function restore(given: string, { kept, place, path, above, issues, restored }: Merging): unknown {
+function restore(given: string, { stored, place, path, above, issues, restored }: Merging): unknown {
   const isWhole = place.isSecret && given === MASK;
-  const value = isWhole ? keptSecret(kept) : restoreText(given, kept);
+  const value = isWhole ? storedSecret(stored) : restoreText(given, stored);
   if (value === given && !isWhole) return given;
   if (value === null) issues.push({ path: path || '/', reason: NOTHING_STORED });
   else restored.push({ path: path || '/', above });
   return value ?? given;
 }
 
-const keptSecret = (kept: unknown): string | number | null =>
-  (typeof kept === 'string' && kept !== '') || typeof kept === 'number' ? kept : null;
+const storedSecret = (stored: unknown): string | number | null =>
+  (typeof stored === 'string' && stored !== '') || typeof stored === 'number' ? stored : null;
 
-function partnersOf(given: readonly unknown[], kept: unknown): readonly unknown[] {
-  if (!Array.isArray(kept)) return [];
-  const byName = new Map(kept.flatMap((entry) => (nameOf(entry) === null ? [] : [[nameOf(entry), entry] as const])));
+function partnersOf(given: readonly unknown[], stored: unknown): readonly unknown[] {
+  if (!Array.isArray(stored)) return [];
+  const byName = new Map(stored.flatMap((entry) => (nameOf(entry) === null ? [] : [[nameOf(entry), entry] as const])));
   return given.map((entry, index) => {
     const name = nameOf(entry);
     if (name !== null) return byName.get(name);
-    return nameOf(kept[index]) === null ? kept[index] : undefined;
+    return nameOf(stored[index]) === null ? stored[index] : undefined;
   });
 }
 

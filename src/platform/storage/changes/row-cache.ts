@@ -78,7 +78,10 @@ export class RowCache<Row extends { readonly id: string }, Entry extends { reado
     });
   }
 
-  /** Lists the entries of a key in order of creation. Returns the same array until one of its entries changes. */
+  /**
+   * Lists the entries of a key in order of creation. Returns the same array until one of its entries changes. Call it
+   * in a field of the class: its listener is then the first one, and others read the new list.
+   */
   protected listsBy(keyOf: (entry: Entry) => string): (key: string) => readonly Entry[] {
     const lists = new Map<string, readonly Entry[]>();
     this.onChange((after, before) => {
