@@ -101,7 +101,9 @@ export function ask<T>(
   fields: Record<string, unknown> = {},
 ): Promise<T> {
   const broker = service.services.brokers.visible(id, OPERATOR);
-  return service.services.runtimes.ask(broker, ({ controls }) => controls.call<T>(api, command, fields));
+  // The link may still wait for its next attempt after a restart of the broker.
+  const options = { triesNow: true };
+  return service.services.runtimes.ask(broker, ({ controls }) => controls.call<T>(api, command, fields), options);
 }
 
 const OPERATOR = {

@@ -14,7 +14,9 @@ test('codes of errors in the data have the type of the enum', () => {
   const codes = types.flatMap((type) => {
     const { code } = type.getFields();
     // A statement is no error.
-    return code === undefined || type.name === 'ProblemStatement' ? [] : [`${type.name}: ${String(code.type).replace('!', '')}`];
+    return code === undefined || type.name === 'ProblemStatement'
+      ? []
+      : [`${type.name}: ${String(code.type).replace('!', '')}`];
   });
   expect(codes.length).toBeGreaterThan(2);
   expect(codes.filter((code) => !code.endsWith(': ErrorCode'))).toEqual([]);

@@ -5,7 +5,7 @@ import { OUTGOING_TLS } from '../../../platform/network/outgoing-tls.ts';
 import { keepCertificate, tlsProblem } from '../../../platform/network/tls-failure.ts';
 import { within } from '../../../platform/scheduling/within.ts';
 
-const TIMEOUT_MS = 5_000;
+const OPERATION_MS = 5_000;
 /** Timeout of all operations on one connection. ldapts 8.2 has no timeout for the StartTLS handshake. */
 const LONGEST_MS = 20_000;
 /** Maximum bytes of all responses on one connection: one user and at most a thousand groups. */
@@ -21,21 +21,21 @@ export interface LdapAddress {
 }
 
 /**
- * Runs work on a new connection, closed after LONGEST_MS or MAX_RESPONSE_BYTES. Errors: of the network and of ldapts,
+ * Runs work on a new connection, closed after `longestMs` or MAX_RESPONSE_BYTES. Errors: of the network and of ldapts,
  * which may contain the request: log only their messages.
  */
 export async function connectedTo<T>(
   { url, startTls, ca }: LdapAddress,
   work: (client: Client) => Promise<T>,
-  longestMs = LONGEST_MS,
+  { longestMs = LONGEST_MS, operationMs = OPERATION_MS } = {},
 ): Promise<T> {
   const tls = { ...OUTGOING_TLS, ...(ca === null ? {} : { ca }) };
   const isTls = url.startsWith('ldaps:');
   const sockets = new BoundedSockets();
   const client = new Client({
     url,
-    timeout: TIMEOUT_MS,
-    connectTimeout: TIMEOUT_MS,
+    timeout: operationMs,
+    connectTimeout: operationMs,
     strictDN: false,
     ...(isTls ? { tlsOptions: tls } : {}),
     createConnection: ((port: number, host: string) => sockets.add(connect(port, host))) as typeof connect,
