@@ -8,7 +8,7 @@ import { ServiceError } from '../../platform/errors.ts';
 const MAX_WALK = 100_000;
 
 /** Characters that the fields of one run may process: previews, and configurations of bridges. */
-const MAX_CHARACTERS = 4 * 1024 * 1024;
+const MAX_CHARACTERS = 2 * 1024 * 1024;
 
 interface CharacterBudget {
   readonly limit: number;

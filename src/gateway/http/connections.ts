@@ -98,7 +98,8 @@ export class Connections {
   #closeIdle(connections: Set<Connection>): boolean {
     let examined = 0;
     for (const connection of connections) {
-      if (connection.requests === 0 && !connection.isUpgraded) {
+      // A request that was received may wait for its turn.
+      if (connection.requests === 0 && !connection.isUpgraded && connection.socket.readableLength === 0) {
         connection.socket.destroy();
         this.#remove(connection);
         return true;

@@ -119,7 +119,9 @@ export async function startHttpServer({
   });
   server.on('connection', (socket: Socket) => {
     connections.add(socket);
-    readInSlices(socket);
+    // Node accepts one connection in each iteration, and others may wait.
+    traffic.reads.postpone();
+    readInSlices(socket, traffic.reads);
   });
   server.on('upgrade', (req, socket, head) => {
     // Node passes the socket without an error listener: a connection reset would end the process.

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ByteBudget, type Hold } from '../../platform/limits/byte-budget.ts';
 import { networkOf } from '../../platform/limits/network.ts';
 import { OperationStarts } from '../../platform/limits/operation-starts.ts';
+import { SlicedStarts } from '../../platform/scheduling/sliced-task.ts';
 import { Compression } from './compression.ts';
 
 const MAX_REQUEST_BYTES = 64 * 1_048_576;
@@ -28,7 +29,9 @@ interface TrafficOptions {
 export class Traffic {
   readonly requests: ByteBudget;
   readonly responses: ByteBudget;
-  readonly starts = new OperationStarts();
+  /** Turns of connections whose bytes are read. */
+  readonly reads = new SlicedStarts();
+  readonly starts = new OperationStarts(this.reads);
   readonly compression = new Compression();
   readonly #callerOf: (req: IncomingMessage) => string;
 

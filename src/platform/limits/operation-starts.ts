@@ -1,11 +1,9 @@
 import { ServiceError } from '../errors.ts';
 import { QueueFull } from '../scheduling/concurrency-limit.ts';
-import { yieldToEventLoop } from '../scheduling/sliced-task.ts';
+import { afterMicrotasks, IterationSlice, SLICE_MS, yieldToEventLoop } from '../scheduling/sliced-task.ts';
 import { networkOf } from './network.ts';
 import type { LimitedCaller } from './request-rates.ts';
 
-/** Time of the operations of one caller that start in the same event loop iteration. */
-const SLICE_MS = 10;
 /** Expected wait of a caller without credentials beyond which the operation is refused. */
 const MAX_WAIT_MS = 1_000;
 /** Addresses of callers with credentials that are remembered. The oldest is forgotten first. */
@@ -49,12 +47,17 @@ export class OperationStarts {
   #addressCount = 0;
   waitingCount = 0;
   #isBusy = false;
-  /** When the slice of this event loop iteration ends. 0 if no operation has started in it. */
-  #sliceEndsAt = 0;
+  readonly #slice = new IterationSlice();
+  readonly #reads: { readonly isBusy: boolean } | null;
 
-  /** Whether an operation may start immediately: no operation waits, and this iteration has time left. */
+  /** `reads`: the turns of requests that are read. They are not those of callers, so no operation starts in one. */
+  constructor(reads: { readonly isBusy: boolean } | null = null) {
+    this.#reads = reads;
+  }
+
+  /** Whether an operation may start immediately: none waits, nor does a read, and this iteration has time left. */
   get isFree(): boolean {
-    return !this.#isBusy && this.#hasTime();
+    return !this.#isBusy && this.#reads?.isBusy !== true && this.#slice.hasTime();
   }
 
   /** Calls `start` immediately if `isFree`. Otherwise queues it; `refuse` gets the errors of `run` but QueueFull. */
@@ -122,6 +125,8 @@ export class OperationStarts {
   }
 
   async #startWaiting(): Promise<void> {
+    // In the turn of a read, the time of the operation would delay the reads that wait.
+    if (this.#reads?.isBusy) await new Promise<void>(yieldToEventLoop);
     for (let group = this.#after(this.#unknown); group !== null; group = this.#after(group))
       await this.#runSlice(group);
     this.#isBusy = false;
@@ -135,7 +140,7 @@ export class OperationStarts {
 
   async #runSlice(group: Group): Promise<void> {
     const { waiting } = group;
-    while (!this.#hasTime()) await new Promise<void>(yieldToEventLoop);
+    while (!this.#slice.hasTime()) await new Promise<void>(yieldToEventLoop);
     const [[key, operations] = ['', []]] = waiting;
     const begun = performance.now();
     let operation = operations.shift();
@@ -165,23 +170,8 @@ export class OperationStarts {
     } catch (error) {
       refuse(error instanceof Error ? error : new Error(String(error)));
     }
-    // A tick runs after all microtasks, so the synchronous part of the operation is complete then.
-    await null;
-    await new Promise<void>((resolve) => process.nextTick(resolve));
+    await afterMicrotasks();
   }
-
-  #hasTime(): boolean {
-    const now = performance.now();
-    if (this.#sliceEndsAt === 0) {
-      this.#sliceEndsAt = now + SLICE_MS;
-      setImmediate(this.#endSlice);
-    }
-    return now < this.#sliceEndsAt;
-  }
-
-  readonly #endSlice = (): void => {
-    this.#sliceEndsAt = 0;
-  };
 }
 
 const overloaded = () =>

@@ -3,7 +3,8 @@ import { performance } from 'node:perf_hooks';
 /** Long synchronous work as a generator that yields after each step of well below a millisecond. */
 export type SlicedTask<T> = Generator<void, T, void>;
 
-const SLICE_MS = 10;
+/** Time of work of one kind in one event loop iteration. */
+export const SLICE_MS = 10;
 /** Event loop iterations between two slices. Node accepts one new connection per iteration. */
 const MAX_ITERATIONS = 100;
 const MAX_YIELD_MS = 50;
@@ -91,5 +92,82 @@ export class SlicedCalls {
       }
     }
     this.#isRunning = false;
+  }
+}
+
+/** A tick runs after all microtasks, so the synchronous part of what has started is complete then. */
+export async function afterMicrotasks(): Promise<void> {
+  await null;
+  await new Promise<void>((resolve) => process.nextTick(resolve));
+}
+
+/** The time that work of one kind has in each event loop iteration. */
+export class IterationSlice {
+  #endsAt = 0;
+
+  hasTime(): boolean {
+    const now = performance.now();
+    if (this.#endsAt === 0) {
+      this.#endsAt = now + SLICE_MS;
+      setImmediate(this.#next);
+    }
+    return now < this.#endsAt;
+  }
+
+  /** Leaves this iteration no more time. */
+  end(): void {
+    this.hasTime();
+    this.#endsAt = Number.NEGATIVE_INFINITY;
+  }
+
+  readonly #next = (): void => {
+    this.#endsAt = 0;
+  };
+}
+
+/** Starts work in iterations that have time left, in turn for each caller, so that none waits for all of another. */
+export class SlicedStarts {
+  readonly #slice = new IterationSlice();
+  /** By caller, in the order of their turns. */
+  readonly #waiting = new Map<string, Set<() => void>>();
+  #isBusy = false;
+
+  /** Whether work waits for its turn, or started in one that is not over. */
+  get isBusy(): boolean {
+    return this.#isBusy;
+  }
+
+  /** Whether work may start without `add`. */
+  get isFree(): boolean {
+    return !this.#isBusy && this.#slice.hasTime();
+  }
+
+  /** Work waits for the next iteration. */
+  postpone(): void {
+    this.#slice.end();
+  }
+
+  /** `start` must not throw, and is called once if it is added again before. */
+  add(caller: string, start: () => void): void {
+    const waiting = this.#waiting.get(caller);
+    if (waiting === undefined) this.#waiting.set(caller, new Set([start]));
+    else waiting.add(start);
+    if (this.#isBusy) return;
+    this.#isBusy = true;
+    void this.#startWaiting();
+  }
+
+  async #startWaiting(): Promise<void> {
+    for (let [next] = this.#waiting; next !== undefined; [next] = this.#waiting) {
+      while (!this.#slice.hasTime()) await new Promise<void>(yieldToEventLoop);
+      const [caller, starts] = next;
+      const [start] = starts;
+      this.#waiting.delete(caller);
+      if (start !== undefined) starts.delete(start);
+      if (starts.size > 0) this.#waiting.set(caller, starts);
+      start?.();
+      await afterMicrotasks();
+    }
+    this.#isBusy = false;
   }
 }

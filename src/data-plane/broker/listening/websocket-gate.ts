@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { createWebSocketStream, type WebSocket, WebSocketServer } from 'ws';
 import { nodeHttp } from '../../../platform/network/node-http.ts';
 import { boundBody, readInSlices } from '../../../platform/network/sliced-reading.ts';
+import { SlicedStarts } from '../../../platform/scheduling/sliced-task.ts';
 
 const UPGRADE_TIMEOUT_MS = 10_000;
 /** Of several packets in one message. Joining more costs more than it saves, and few clients read much larger ones. */
@@ -22,6 +23,7 @@ export class WebSocketGate {
     response.writeHead(426, { 'content-type': 'text/plain' }).end('MQTT over WebSocket only\n');
   });
   readonly #waiting = new Map<Socket, NodeJS.Timeout>();
+  readonly #turns = new SlicedStarts();
 
   constructor(
     maxPacketBytes: number,
@@ -55,7 +57,7 @@ export class WebSocketGate {
     );
     socket.once('close', () => this.#remove(socket));
     this.#http.emit('connection', socket);
-    readInSlices(socket);
+    readInSlices(socket, this.#turns);
   };
 
   close(): void {

@@ -71,7 +71,7 @@ builder.queryFields((t) => ({
         required: true,
       }),
       samples: t.arg({
-        description: `Payloads in the order of their arrival: strings unchanged, other values as JSON. At most ${PREVIEW_LIMITS.samples} samples of together 1 MiB. TOO_LARGE if the samples and outputs of all previews of a request exceed 4 MiB; an output counts twice, as value and as text.`,
+        description: `Payloads in the order of their arrival: strings unchanged, other values as JSON. At most ${PREVIEW_LIMITS.samples} samples of together 1 MiB. TOO_LARGE if the samples and outputs of all previews of a request exceed 2 MiB; an output counts twice, as value and as text.`,
         type: ['JSON'],
         required: true,
       }),
