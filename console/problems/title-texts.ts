@@ -23,7 +23,7 @@ export const titleTexts = catalogue<Kind>('problems/title', {
   QUEUES_DROPPING: 'The broker drops messages for slow clients',
   RETAINED_LIMIT: 'The broker stores no further retained messages',
   CERTIFICATE_EXPIRING: 'A certificate expires soon, or has expired',
-  TOKEN_EXPIRING: 'A token expires soon',
+  TOKEN_EXPIRING: 'A token expires soon, or has expired',
   CLUSTER_NODE_DOWN: 'A node of a cluster cannot be reached',
   CLUSTER_DRIFTED: 'A node of a cluster has other access control than the cluster',
   CLOUD_BROKER_ERROR: 'A broker of this service does not run as it should',

@@ -75,6 +75,7 @@ const STATED: Readonly<Record<ProblemKind, readonly (readonly Statement[])[]>> =
   TOKEN_EXPIRING: [
     [statement('TOKEN_EXPIRES', { name: 'press', days: 1 })],
     [statement('TOKEN_EXPIRES_TODAY', { name: 'press' })],
+    [statement('TOKEN_EXPIRED', { name: 'press' })],
   ],
   CLUSTER_NODE_DOWN: [[statement('NODE_UNREACHABLE', { name: 'press', cluster: 'two' })]],
   CLUSTER_DRIFTED: [[statement('NODE_DRIFTED', { name: 'press', cluster: 'two', count: 2 })]],

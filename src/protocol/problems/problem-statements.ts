@@ -51,6 +51,7 @@ export const STATEMENTS = {
   STREAM_NOT_STORING: 'The stream "{name}" does not store messages.',
   STREAM_REFUSED: 'This service does not run the stream "{name}".',
   SYS_NOT_READABLE: '$SYS: this service may not read all numbers of the broker. {error}',
+  TOKEN_EXPIRED: 'The token "{name}" has expired.',
   TOKEN_EXPIRES: 'The token "{name}" expires in {days} {days:day|days}.',
   TOKEN_EXPIRES_TODAY: 'The token "{name}" expires within a day.',
 } as const;

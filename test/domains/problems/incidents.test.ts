@@ -159,6 +159,15 @@ test('a certificate of three days and a token of two open problems, and none is 
     subjectId: data.createToken.token.id,
     detail: 'The token "robot" expires in 2 days.',
   });
+  // Programs stop working when a token expires.
+  const { db } = service.storage;
+  const row = await db.projectToken.findUniqueOrThrow({ where: { id: data.createToken.token.id } });
+  await db.projectToken.create({
+    data: { ...row, id: 'tok_old', name: 'old', tokenHash: 'old', validUntil: days(-2) },
+  });
+  const expired = async () => (await problemsOf(service, { kinds: ['TOKEN_EXPIRING'] })).map(({ detail }) => detail);
+  await expect.poll(expired, SLOW).toContain('The token "old" has expired.');
+  await db.projectToken.delete({ where: { id: 'tok_old' } });
 
   const deletedAt = Date.now();
   await service.rest('DELETE', `${path}/${certificate.subjectId}`);

@@ -179,7 +179,7 @@ export const PROBLEM_KINDS = kinds({
   TOKEN_EXPIRING: {
     scope: 'PROJECT',
     severity: 'WARNING',
-    title: 'A token expires soon',
+    title: 'A token expires soon, or has expired',
     whatWouldHelp: 'Rotate the token, and configure the new secret in the programs that use it.',
     opensAfterS: 0,
     closesAfterS: 0,

@@ -17,6 +17,13 @@ const expiryOf = (name: string, days: number): Statement =>
       ? statement('CERTIFICATE_EXPIRES_TODAY', { name })
       : statement('CERTIFICATE_EXPIRES', { name, days });
 
+const tokenExpiryOf = (name: string, days: number): Statement =>
+  days < 0
+    ? statement('TOKEN_EXPIRED', { name })
+    : days === 0
+      ? statement('TOKEN_EXPIRES_TODAY', { name })
+      : statement('TOKEN_EXPIRES', { name, days });
+
 /** Certificates of projects, deployed or not. A deployed one is critical in its last days. */
 export function certificateSource({
   certificates,
@@ -58,8 +65,10 @@ interface ExpiringToken {
 }
 
 const MAX_TOKENS = 10_000;
+/** Programs stop working when a token expires. One that is not missed for so long is forgotten. */
+const EXPIRED_DAYS = 7;
 
-/** Tokens of projects, read from time to time and when one changes. An expired one is no longer a problem. */
+/** Tokens of projects, read from time to time and when one changes. An expired one is a problem for EXPIRED_DAYS. */
 export function tokenSource({ db, changes, isWanted }: TokenSourceOptions): ProjectSource {
   let byProject: ReadonlyMap<string, readonly ExpiringToken[]> | null = null;
   let readAt = Number.NEGATIVE_INFINITY;
@@ -70,7 +79,7 @@ export function tokenSource({ db, changes, isWanted }: TokenSourceOptions): Proj
     const now = Date.now();
     const until = new Date(now + THRESHOLDS.tokenDays.max * DAY_MS);
     const rows = await db.projectToken.findMany({
-      where: { validUntil: { gt: new Date(now), lt: until } },
+      where: { validUntil: { gt: new Date(now - EXPIRED_DAYS * DAY_MS), lt: until } },
       select: { id: true, projectId: true, name: true, validUntil: true },
       orderBy: { validUntil: 'asc' },
       take: MAX_TOKENS,
@@ -97,10 +106,8 @@ export function tokenSource({ db, changes, isWanted }: TokenSourceOptions): Proj
       if (byProject === null) return null;
       return (byProject.get(id) ?? []).flatMap(({ id: subjectId, name, validUntil }): ProblemFact[] => {
         const days = validUntil === null ? Number.POSITIVE_INFINITY : daysLeft({ expiresAt: validUntil.getTime() });
-        if (days < 0 || days >= tokenDays) return [];
-        const stated =
-          days === 0 ? statement('TOKEN_EXPIRES_TODAY', { name }) : statement('TOKEN_EXPIRES', { name, days });
-        return [{ kind: 'TOKEN_EXPIRING', subjectId, subjectName: name, statements: [stated] }];
+        if (days < -EXPIRED_DAYS || days >= tokenDays) return [];
+        return [{ kind: 'TOKEN_EXPIRING', subjectId, subjectName: name, statements: [tokenExpiryOf(name, days)] }];
       });
     },
     close: stop,
