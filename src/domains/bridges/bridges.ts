@@ -11,6 +11,7 @@ import type { BrokerCache } from '../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import type { LeadsToOwnBroker } from '../brokers/own-listeners.ts';
 import { BridgeService, type BridgeServiceOptions } from './bridge-service.ts';
+import { BridgeConfigCache } from './hosting/bridge-config-cache.ts';
 import { bridgeHosting } from './hosting/bridge-hosting.ts';
 
 interface BridgesOptions extends HostingParts, Pick<BridgeServiceOptions, 'requireSupport'> {
@@ -33,9 +34,10 @@ export class Bridges extends HostedPart<BridgeService> {
 
   constructor({ sealer, workerUrl, requireSupport, ...parts }: BridgesOptions) {
     super();
-    const { brokers: brokerCache, runtimes, log } = parts;
+    const { brokers: brokerCache, runtimes, log, storage } = parts;
+    const configs = new BridgeConfigCache({ db: storage.db, changes: storage.changes, sealer, log });
     this.thread = new BridgeThread({ workerUrl, log });
-    this.hosting = bridgeHosting({ ...parts, sealer, kinds, thread: this.thread });
+    this.hosting = bridgeHosting({ ...parts, configs, kinds, thread: this.thread });
     const onFault = (error: unknown) => log.error({ err: error }, 'bridges could not be watched');
     this.service = new BridgeService({ runtimes, brokerCache, kinds, requireSupport, onFault });
   }

@@ -3,18 +3,17 @@ import { join } from 'node:path';
 import type { BridgeThread } from '../../../data-plane/bridges/hosting/bridge-thread.ts';
 import { type BridgeKind, type BridgeRules, connectionsOf } from '../../../data-plane/bridges/model/bridge-kind.ts';
 import { groupOf } from '../../../data-plane/bridges/queue/queue-store.ts';
-import type { Sealer } from '../../../platform/storage/encryption/sealed.ts';
 import type { EventForwarding } from '../../../protocol/hosting/hosted-events.ts';
 import { hostedLinkOptions } from '../../../protocol/hosting/hosted-link-options.ts';
 import { Hosting, type HostingParts } from '../../../protocol/hosting/hosting.ts';
 import type { LeadsToOwnBroker } from '../../brokers/own-listeners.ts';
 import { BRIDGE_STATUS } from '../control/bridge-control.ts';
 import { BridgePlugin } from '../control/bridge-plugin.ts';
-import { BridgeConfigCache } from './bridge-config-cache.ts';
+import type { BridgeConfigCache } from './bridge-config-cache.ts';
 import { logOutages } from './bridge-outages.ts';
 
 interface BridgeHostingOptions extends HostingParts {
-  readonly sealer: Sealer;
+  readonly configs: BridgeConfigCache;
   readonly kinds: readonly BridgeKind[];
   readonly thread: Pick<BridgeThread, 'openBridge'>;
   readonly rules: BridgeRules;
@@ -30,9 +29,8 @@ const bridgeEvents: EventForwarding = {
 };
 
 export function bridgeHosting(options: BridgeHostingOptions): Hosting {
-  const { sealer, kinds, thread, rules, isOwnBroker, folder, databaseUrl, ...parts } = options;
+  const { configs, kinds, thread, rules, isOwnBroker, folder, databaseUrl, ...parts } = options;
   const { storage, log } = parts;
-  const configs = new BridgeConfigCache({ db: storage.db, changes: storage.changes, sealer, log });
 
   const hasConnections = (brokerId: string, bridgeId: string): boolean => {
     try {

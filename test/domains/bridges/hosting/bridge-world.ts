@@ -3,6 +3,7 @@ import { onTestFinished } from 'vitest';
 import { BridgeThread } from '../../../../src/data-plane/bridges/hosting/bridge-thread.ts';
 import type { BridgeKind } from '../../../../src/data-plane/bridges/model/bridge-kind.ts';
 import type { BridgeConnectionStatus } from '../../../../src/data-plane/bridges/model/bridge-status.ts';
+import { BridgeConfigCache } from '../../../../src/domains/bridges/hosting/bridge-config-cache.ts';
 import { bridgeHosting } from '../../../../src/domains/bridges/hosting/bridge-hosting.ts';
 import { BrokerCache } from '../../../../src/domains/brokers/broker-cache.ts';
 import { BrokerRuntimes } from '../../../../src/domains/brokers/broker-runtimes.ts';
@@ -98,7 +99,7 @@ export async function startBridges({ timeoutMs = 30_000, ...options }: BridgeWor
   const hosting = bridgeHosting({
     storage,
     placement: new SolePlacement(storage.leases),
-    sealer,
+    configs: new BridgeConfigCache({ db, changes, sealer, log }),
     kinds: [copyKind],
     brokers: brokerCache,
     thread,
