@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { type LookupFunction, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import pg, { type ClientConfig } from 'pg';
@@ -19,6 +20,8 @@ const END_TIMEOUT_MS = 1_000;
 const KEEP_ALIVE_MS = 10_000;
 /** How much longer than the server's statement timeout the client waits before it closes the connection. */
 const ANSWER_GRACE_MS = 5_000;
+
+const ENDED = 'PostgreSQL ended the connection';
 
 /** Not in the types of pg 8. */
 type PgConnection = pg.Connection & { attachListeners(stream: Duplex): void };
@@ -60,8 +63,13 @@ export class PostgresqlSink implements Sink {
       if (this.#client === client) this.#onLost(passing(error));
     });
     client.on('end', () => {
-      if (this.#client === client) this.#onLost(new SinkFailure('UNREACHABLE', 'PostgreSQL ended the connection'));
+      if (this.#client === client) this.#onLost(new SinkFailure('UNREACHABLE', ENDED));
     });
+    // pg 8.23 settles no `connect` during which `end` is called.
+    const ended = once(client, 'end').then(() => {
+      throw new SinkFailure('UNREACHABLE', ENDED);
+    });
+    ended.catch(() => undefined);
     try {
       const connection = client.connection as PgConnection;
       connection.once('sslconnect', () => keepCertificate(connection.stream));
@@ -71,7 +79,7 @@ export class PostgresqlSink implements Sink {
         boundMessages(stream);
         attach(stream);
       };
-      await client.connect();
+      await Promise.race([client.connect(), ended]);
       const inserts: TableInsert[] = [];
       for (const mapping of this.#config.mappings) {
         inserts.push(await prepareInsert(client, mapping, inserts.length));

@@ -1,4 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { startPostgresqlBridge } from '../../../../src/data-plane/bridges/postgresql/postgresql-bridge.ts';
 import type { MappingConfig } from '../../../../src/data-plane/bridges/postgresql/postgresql-config.ts';
 import { connectPostgresql } from '../../../../src/platform/storage/postgresql/postgresql-connection.ts';
@@ -38,6 +40,20 @@ describe.skipIf(!postgres.available)(`a bridge to PostgreSQL (${postgres.availab
     expect(status).toMatchObject({ isConnected: true, connectionName: 'history', ...counts });
     const stored = await rows('SELECT topic, payload FROM messages ORDER BY n');
     expect(stored).toEqual(messages.map(([topic, payload]) => ({ topic, payload })));
+  });
+
+  test('a bridge closes while it waits for a server that does not respond', async () => {
+    const silent = createServer().listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    onTestFinished(() => void silent.close());
+    const url = `postgresql://u@127.0.0.1:${(silent.address() as AddressInfo).port}/d`;
+    const config = { connections: [{ name: 'history', url, mappings: [ALL] }] };
+    const options = bridgeOptions('postgresql-bridge', (await startMosquitto()).url, temporaryFolder());
+    const isConnecting = once(silent, 'connection');
+    const { bridge } = await runBridge(startPostgresqlBridge, options, config);
+    await isConnecting;
+    await bridge.close({ discard: false });
+    expect(bridge.status()).toEqual([]);
   });
 
   test('columns get values of the topic, the payload and the message, by their types', async () => {
