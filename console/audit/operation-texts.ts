@@ -118,6 +118,7 @@ export const operationTexts = catalogue<Operation>('audit/operation', {
   signInFirst: 'Create a user at the first sign-in',
   stopStreamReplay: 'Stop the replay of a stream',
   subscribeClient: 'Subscribe for a client',
+  testBridgeConnection: 'Test a connection of a bridge',
   testBroker: 'Test the connection to a broker',
   testNotificationChannel: 'Test a notification channel',
   undeployCertificate: 'Remove a certificate from brokers',

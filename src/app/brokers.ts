@@ -17,6 +17,7 @@ import { CloudEngines } from '../engines/cloud-brokers/cloud-engines.ts';
 import { embeddedSettingsOf } from '../engines/cloud-brokers/embedded-settings.ts';
 import { MqttRefusals } from '../engines/cloud-brokers/mqtt-refusals.ts';
 import type { Config } from '../platform/config/config.ts';
+import { TestLimit } from '../platform/limits/test-limit.ts';
 import { licensePlugin } from '../protocol/apis/license.ts';
 import type { HostedCalls } from '../protocol/hosting/hosted-calls.ts';
 import { connectionAttempts } from '../protocol/mqtt/connection-attempts.ts';
@@ -53,7 +54,8 @@ export function openBrokers(foundation: Foundation, { audit, calls, embeddedWork
     maxPerProject: config.maxBrokersPerProject,
     clusterOf: membership.clusterOf,
   });
-  const brokerTests = new BrokerTests({ brokers, sealer, rules, timeoutMs });
+  const testLimit = new TestLimit();
+  const brokerTests = new BrokerTests({ brokers, sealer, rules, timeoutMs, limit: testLimit });
   const clusterStore = new ClusterStore({ db, cache, brokers });
   const topicPayloads = (brokerId: string) => topicPayloadsOf(brokerId, brokerCache, projects);
   const mqttRefusals = new MqttRefusals({ brokerCache: brokerCache, audit, log });
@@ -126,6 +128,7 @@ export function openBrokers(foundation: Foundation, { audit, calls, embeddedWork
     topicPayloads,
     brokers,
     brokerTests,
+    testLimit,
     cloudBrokers,
     mqttRefusals,
     unreadLogLines,

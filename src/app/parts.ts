@@ -113,6 +113,7 @@ export async function openParts(config: Config, options: ServiceOptions, closers
     runtimes,
     streams: streams.service,
     bridges: bridges.service,
+    bridgeTests: bridges.tests,
     topics: topicTrees.service,
   };
   const hosted = { streams, bridges, topicTrees };
@@ -217,6 +218,8 @@ function openFeatures(
         storageMaxBytes: config.bridgeStorageMaxMb * MIB,
       },
       isOwnBroker: fleet.isOwnBroker,
+      testLimit: fleet.testLimit,
+      timeoutMs,
       ...supportOf('a bridge'),
       folder: join(dataDir, 'bridges'),
       databaseUrl,

@@ -67,7 +67,10 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
     'MAX_CHANNELS',
   ],
   'Tests of notification channels by one caller, per minute': ['platform/limits/test-limit.ts', 'TESTS_PER_MINUTE'],
-  'Tests of connections to brokers by one caller, per minute': ['platform/limits/test-limit.ts', 'TESTS_PER_MINUTE'],
+  'Tests of connections to brokers and of bridges by one caller, per minute': [
+    'platform/limits/test-limit.ts',
+    'TESTS_PER_MINUTE',
+  ],
   'Messages of a notification channel that wait': ['domains/notifications/delivery/delivery-former.ts', 'MAX_PENDING'],
   'Time for one attempt of a notification': ['domains/notifications/senders/sender.ts', 'ATTEMPT_MS'],
   'Characters of a notification made by a template or a subscription': [

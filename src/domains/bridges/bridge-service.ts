@@ -51,7 +51,7 @@ const STATUS_CONTENT: PolledContent<BridgeStatus> = {
 
 const MAX_CONFIG_READS = 10_000;
 
-interface BridgeWriter {
+export interface BridgeWriter {
   readonly mayControl: boolean;
   readonly isRootAdmin: boolean;
 }
@@ -121,6 +121,13 @@ export class BridgeService {
     });
   }
 
+  /** As `find`. Errors: NOT_FOUND. */
+  async found(broker: BrokerRecord, key: string): Promise<BridgeView> {
+    const bridge = await this.find(broker, key);
+    if (bridge === null) throw notFound('bridge', key.slice(0, 200));
+    return bridge;
+  }
+
   /** Errors: NOT_SUPPORTED_BY_BROKER for a bridge of Mosquitto's configuration file. */
   async schema(bridge: BridgeView): Promise<unknown> {
     const api = configurable(bridge);
@@ -164,7 +171,7 @@ export class BridgeService {
     if (!isFields(config)) throw invalid([{ path: '/', reason: 'must be a JSON object' }]);
     const issues = configSizeIssues(config);
     if (issues.length > 0) throw invalid(issues);
-    const bridge = await this.#found(broker, key);
+    const bridge = await this.found(broker, key);
     const api = configurable(bridge);
     if (bridge.provider === 'BROKER' && !by.mayControl) refuseControlTopics(config);
     await this.#writes.run(`${broker.id}/${key}`, () =>
@@ -178,7 +185,7 @@ export class BridgeService {
   }
 
   async watch(broker: BrokerRecord, key: string, options: SubscriberOptions): Promise<LiveSource<BridgeEvent>> {
-    await this.#found(broker, key);
+    await this.found(broker, key);
     return this.#ask(broker, (runtime) => this.#feeds.watch(runtime, key, options));
   }
 
@@ -239,12 +246,6 @@ export class BridgeService {
     const known = new Set(this.#options.kinds.map(({ id }) => id));
     const own = (await findBridgeIds(controls)).filter((id) => !known.has(id));
     return Promise.all(own.map((id) => ofBroker(broker, controls, id)));
-  }
-
-  async #found(broker: BrokerRecord, key: string): Promise<BridgeView> {
-    const bridge = await this.find(broker, key);
-    if (bridge === null) throw notFound('bridge', key.slice(0, 200));
-    return bridge;
   }
 
   #source({ id: brokerId, controls }: BrokerRuntime, key: string): PollSource<BridgeStatus> {

@@ -1,5 +1,5 @@
 import { invalid } from '../../platform/errors.ts';
-import { TestLimit } from '../../platform/limits/test-limit.ts';
+import type { TestLimit } from '../../platform/limits/test-limit.ts';
 import { textIssues } from '../../platform/text/texts.ts';
 import { withoutNulls } from '../../platform/without-nulls.ts';
 import { BrokerControls } from '../../protocol/control/broker-controls.ts';
@@ -30,12 +30,12 @@ type BrokerTestInput = BrokerInput & { readonly clientId?: string | null | undef
 interface BrokerTestsOptions extends Pick<LinkSettingsOptions, 'sealer' | 'rules'> {
   readonly brokers: BrokerService;
   readonly timeoutMs: number;
+  readonly limit: TestLimit;
 }
 
 /** Tests connections to brokers before they are added. Nothing is stored. */
 export class BrokerTests {
   readonly #options: BrokerTestsOptions;
-  readonly #limit = new TestLimit();
   readonly #readingLimits = newReadingLimits(new ReadingTimeLimit());
 
   constructor(options: BrokerTestsOptions) {
@@ -44,8 +44,8 @@ export class BrokerTests {
 
   /** Errors: INVALID as for a new broker; RATE_LIMITED. */
   run({ clientId, ...input }: BrokerTestInput, by: BrokerWriter, callerId: string): Promise<BrokerTest> {
-    const { brokers, timeoutMs, sealer, rules } = this.#options;
-    return this.#limit.run(callerId, async () => {
+    const { brokers, timeoutMs, sealer, rules, limit } = this.#options;
+    return limit.run(callerId, async () => {
       const issues = textIssues('input.clientId', clientId, { min: 1, max: 65_535 });
       const reason = clientId == null ? null : lengthProblem(clientId);
       if (reason !== null) issues.push({ path: 'input.clientId', reason });

@@ -105,6 +105,9 @@ const HIDDEN = 'The broker cannot be reached: administrators of the project see 
 export const withoutReachability = (status: LinkStatus): LinkStatus =>
   status.lastError !== undefined && REACHABILITY.has(status.lastError) ? { ...status, lastError: HIDDEN } : status;
 
+/** Whether an error of a connection to any server is such a text for a broker. */
+export const isOfReachability = (error: unknown): boolean => REACHABILITY.has(failureOf(error).text);
+
 /** Describes a socket, TLS, WebSocket or protocol error without its message, which may contain a URL. */
 export function failureOf(error: unknown): LinkFailure {
   if (error instanceof LinkLimitExceeded) return { state: 'UNREACHABLE', text: error.message };

@@ -1,5 +1,6 @@
+import { withoutNulls } from '../../../platform/without-nulls.ts';
 import type { SourceFilter } from '../link/source-subscriptions.ts';
-import type { TrustedConnection } from '../model/bridge-kind.ts';
+import { type BridgeRules, hostRules, type TrustedConnection } from '../model/bridge-kind.ts';
 import type { QueueBounds } from '../queue/queue-storage.ts';
 
 export interface MqttBridgeConfig {
@@ -92,4 +93,11 @@ export function filtersOf(topics: readonly TopicRule[], way: Way): RuleFilter[] 
     qos: Math.max(...rules.map(({ qos = DEFAULT_QOS }) => qos)) as 0 | 1 | 2,
     retained: rules.some(({ retain = true }) => retain),
   }));
+}
+
+/** The other broker, and how it is connected to. */
+export function remoteAddress(config: MqttConnectionConfig, rules: BridgeRules) {
+  const { url, username, password, keepalive, ca, cert, key, verifyCa } = config;
+  const more = { username, password, keepaliveSeconds: keepalive, ca, cert, key, verifyCa };
+  return { url, ...hostRules(rules, config), ...withoutNulls(more) };
 }

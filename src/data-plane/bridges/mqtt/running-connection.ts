@@ -6,7 +6,6 @@ import { awayReason } from '../../../protocol/mqtt/when-connected.ts';
 import { type BridgeOptions, bridgeClientId } from '../hosting/bridge-options.ts';
 import { MqttBridgeSession } from '../link/mqtt-bridge-session.ts';
 import { SourceSubscriptions } from '../link/source-subscriptions.ts';
-import { hostRules } from '../model/bridge-kind.ts';
 import {
   type BridgeConnectionState,
   type BridgeConnectionStatus,
@@ -22,6 +21,7 @@ import {
   filtersOf,
   type MqttConnectionConfig,
   type RuleFilter,
+  remoteAddress,
   sourceFilter,
   targetFilter,
   type Way,
@@ -288,15 +288,14 @@ const queueName = (connectionName: string, way: Way): string => `${connectionNam
 const boundsOf = ({ queue }: MqttConnectionConfig): QueueBounds => ({ ...QUEUE_BOUNDS, ...queue });
 
 function remoteOptions({ local, rules, onFault }: BridgeOptions, config: MqttConnectionConfig, localClientId: string) {
-  const { url, username, password, clientId = `${localClientId}-remote`, keepalive, ca, cert, key, verifyCa } = config;
-  const { readingLimits, group } = local;
+  const { id, timeoutMs, readingLimits, group } = local;
+  const clientId = config.clientId ?? `${localClientId}-remote`;
   return {
-    id: local.id,
-    url,
+    id,
     clientId,
-    ...hostRules(rules, config),
-    timeoutMs: local.timeoutMs,
+    ...remoteAddress(config, rules),
+    timeoutMs,
     onFault,
-    ...withoutNulls({ readingLimits, group, username, password, keepaliveSeconds: keepalive, ca, cert, key, verifyCa }),
+    ...withoutNulls({ readingLimits, group }),
   };
 }

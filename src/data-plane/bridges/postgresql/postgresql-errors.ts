@@ -27,6 +27,12 @@ export function failureOf(error: unknown): SinkFailure | BadBatch {
   });
 }
 
+/** Why the server that responds cannot be used, also if the cause may pass. */
+export function unusable(error: unknown): unknown {
+  if (stateOf(error) === null) return error;
+  return new SinkFailure('FAILED', `PostgreSQL: ${openReason(reasonOf(error))}`, { cause: error });
+}
+
 const isOfRowSecurity = (error: unknown, state: string): boolean =>
   state === NOT_PERMITTED && (error as { readonly routine?: unknown }).routine === OF_ROW_SECURITY;
 

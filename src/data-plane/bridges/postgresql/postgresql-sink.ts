@@ -6,14 +6,20 @@ import { keepCertificate } from '../../../platform/network/tls-failure.ts';
 import type { AllowedHosts } from '../../../protocol/network/allowed-hosts.ts';
 import { type BridgeRules, hostsOf } from '../model/bridge-kind.ts';
 import type { BridgeMessage } from '../model/bridge-message.ts';
-import { BadBatch, type Delivered, type Sink, SinkFailure } from '../sink/sink.ts';
+import { BadBatch, type Delivered, type Sink, SinkFailure, type SinkTest } from '../sink/sink.ts';
 import { tlsOptions } from '../sink/tls-material.ts';
 import { MessageParts, type SqlValue } from './column-value.ts';
 import { boundMessages } from './message-bounds.ts';
 import { type MappingConfig, type PostgresqlConnectionConfig, STATEMENT_TIMEOUT_MS } from './postgresql-config.ts';
-import { failureOf, openReason } from './postgresql-errors.ts';
+import { failureOf, openReason, unusable } from './postgresql-errors.ts';
 import { dialledHost, isAddress, serverAddress } from './server-address.ts';
-import { insertDeadLetter, prepareDeadLetters, prepareInsert, type TableInsert } from './table-insert.ts';
+import {
+  checkDeadLetters,
+  insertDeadLetter,
+  prepareDeadLetters,
+  prepareInsert,
+  type TableInsert,
+} from './table-insert.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const END_TIMEOUT_MS = 1_000;
@@ -54,7 +60,34 @@ export class PostgresqlSink implements Sink {
     this.#onLost = listener;
   }
 
-  async open(): Promise<void> {
+  open(): Promise<void> {
+    return this.#connect(async (client) => {
+      const inserts: TableInsert[] = [];
+      for (const mapping of this.#config.mappings) {
+        inserts.push(await prepareInsert(client, mapping, inserts.length));
+        await prepareDeadLetters(client, mapping);
+      }
+      this.#inserts = inserts;
+    });
+  }
+
+  /** The server itself refuses changes in the transaction. */
+  async test(): Promise<SinkTest> {
+    await this.#connect(async (client) => {
+      try {
+        await client.query('BEGIN READ ONLY');
+        for (const [index, mapping] of this.#config.mappings.entries()) {
+          await (await prepareInsert(client, mapping, index)).explain(client);
+          await checkDeadLetters(client, mapping);
+        }
+      } catch (error) {
+        throw unusable(error);
+      }
+    });
+    return { responseStatus: null };
+  }
+
+  async #connect(prepare: (client: pg.Client) => Promise<void>): Promise<void> {
     const client = new pg.Client(clientConfig(this.#config, this.#hosts.lookup));
     this.#client = client;
     let lost: Error | null = null;
@@ -80,12 +113,7 @@ export class PostgresqlSink implements Sink {
         attach(stream);
       };
       await Promise.race([client.connect(), ended]);
-      const inserts: TableInsert[] = [];
-      for (const mapping of this.#config.mappings) {
-        inserts.push(await prepareInsert(client, mapping, inserts.length));
-        await prepareDeadLetters(client, mapping);
-      }
-      this.#inserts = inserts;
+      await prepare(client);
     } catch (error) {
       // A query on a lost connection fails without its reason.
       throw passing(lost ?? error);

@@ -13,6 +13,8 @@ export interface TableInsert {
   rowOf(parts: MessageParts): readonly SqlValue[];
   /** One statement for any number of rows. */
   insert(client: Client, rows: readonly (readonly SqlValue[])[]): Promise<unknown>;
+  /** Plans the statement, with the checks of types and of permissions, and does not execute it. */
+  explain(client: Client): Promise<unknown>;
 }
 
 /** Errors: SinkFailure if the table or a column does not exist or cannot be written. */
@@ -42,6 +44,11 @@ export async function prepareInsert(client: Client, mapping: MappingConfig, numb
       const values = targets.map((_, column) => rows.map((row) => row[column] ?? null));
       return client.query({ name: `insert-${number}`, text, values });
     },
+    explain: (client) =>
+      client.query(
+        `EXPLAIN ${text}`,
+        targets.map(() => []),
+      ),
   };
 }
 
@@ -71,34 +78,59 @@ const quoted = (identifier: string): string => `"${identifier.replaceAll('"', '"
 const DEAD_LETTER_COLUMNS = ['topic', 'payload', 'error', 'received_at'] as const;
 
 /** Creates the table if needed. Errors: SinkFailure if it lacks a column; those of the server. */
-export async function prepareDeadLetters(client: Client, { schema = DEFAULT_SCHEMA, deadLetterTable }: MappingConfig) {
+export async function prepareDeadLetters(client: Client, mapping: MappingConfig): Promise<void> {
+  if (await hasDeadLetters(client, mapping)) return;
+  // Another connection may create it at the same time.
+  await client.query(
+    `CREATE TABLE IF NOT EXISTS ${deadLettersOf(mapping)} (topic text NOT NULL, payload bytea NOT NULL, error text NOT NULL, ` +
+      'received_at timestamptz NOT NULL)',
+  );
+}
+
+/** Whether `prepareDeadLetters` and `insertDeadLetter` would succeed. Changes nothing. Errors: as those. */
+export async function checkDeadLetters(client: Client, mapping: MappingConfig): Promise<void> {
+  const { schema = DEFAULT_SCHEMA, deadLetterTable } = mapping;
   if (deadLetterTable === undefined) return;
-  const columns = await readColumns(client, schema, deadLetterTable);
-  const place = `${quoted(schema)}.${quoted(deadLetterTable)}`;
-  if (columns === null) {
-    // Another connection may create it at the same time.
+  if (await hasDeadLetters(client, mapping)) {
     await client.query(
-      `CREATE TABLE IF NOT EXISTS ${place} (topic text NOT NULL, payload bytea NOT NULL, error text NOT NULL, ` +
-        'received_at timestamptz NOT NULL)',
+      `EXPLAIN ${insertDeadLetterText(mapping)}`,
+      DEAD_LETTER_COLUMNS.map(() => null),
     );
     return;
   }
+  const { rows } = await client.query<{ may: boolean }>("SELECT has_schema_privilege($1, 'CREATE') AS may", [schema]);
+  if (rows[0]?.may) return;
+  throw new SinkFailure('FAILED', `There is no table ${deadLettersOf(mapping)}, and the role may not create it`);
+}
+
+/** Also true if none is wanted. Errors: SinkFailure if the table lacks a column. */
+async function hasDeadLetters(client: Client, mapping: MappingConfig): Promise<boolean> {
+  const { schema = DEFAULT_SCHEMA, deadLetterTable } = mapping;
+  if (deadLetterTable === undefined) return true;
+  const columns = await readColumns(client, schema, deadLetterTable);
+  if (columns === null) return false;
+  const place = deadLettersOf(mapping);
   for (const name of DEAD_LETTER_COLUMNS) columnNamed(columns, name, place);
   if (columns.get('payload')?.form !== 'bytes') {
     throw new SinkFailure('FAILED', `The column "payload" of ${place} must be of type bytea`);
   }
+  return true;
 }
+
+const deadLettersOf = ({ schema = DEFAULT_SCHEMA, deadLetterTable = '' }: MappingConfig): string =>
+  `${quoted(schema)}.${quoted(deadLetterTable)}`;
+
+const insertDeadLetterText = (mapping: MappingConfig): string =>
+  `INSERT INTO ${deadLettersOf(mapping)} (${DEAD_LETTER_COLUMNS.join(', ')}) VALUES ($1, $2, $3, $4)`;
 
 /** PostgreSQL stores no U+0000, which brokers that do not validate topics pass on. */
 export async function insertDeadLetter(
   client: Client,
-  { schema = DEFAULT_SCHEMA, deadLetterTable }: MappingConfig,
+  mapping: MappingConfig,
   { topic, payload, receivedAt }: BridgeMessage,
   error: string,
 ): Promise<void> {
-  if (deadLetterTable === undefined) return;
-  await client.query(
-    `INSERT INTO ${quoted(schema)}.${quoted(deadLetterTable)} (${DEAD_LETTER_COLUMNS.join(', ')}) VALUES ($1, $2, $3, $4)`,
-    [topic.replaceAll('\0', '\u{FFFD}'), payload, error, new Date(receivedAt).toISOString()],
-  );
+  if (mapping.deadLetterTable === undefined) return;
+  const values = [topic.replaceAll('\0', '\u{FFFD}'), payload, error, new Date(receivedAt).toISOString()];
+  await client.query(insertDeadLetterText(mapping), values);
 }

@@ -28,6 +28,11 @@ export interface Delivered {
   readonly reason: string | null;
 }
 
+export interface SinkTest {
+  /** Of an HTTP endpoint; `null` for other targets. */
+  readonly responseStatus: number | null;
+}
+
 /** The target of one connection of a bridge. One call at a time. */
 export interface Sink {
   /** Connects if there is a connection, and checks the prerequisites. Errors: SinkFailure. */
@@ -40,6 +45,8 @@ export interface Sink {
   deliver(batch: readonly BridgeMessage[]): Promise<Delivered>;
   /** Stores the only message of a bad batch elsewhere, if possible. Errors: SinkFailure. */
   setAside(message: BridgeMessage, reason: string): Promise<Delivered>;
+  /** Connects as for a delivery, and checks what is possible without a change of the target. Errors: SinkFailure. */
+  test(): Promise<SinkTest>;
   /** Notifies of a connection that is lost while no batch is in progress. */
   onLost(listener: (failure: SinkFailure) => void): void;
   /** Safe to call twice, and during a call, which then fails. The sink can be opened again. */

@@ -9,7 +9,7 @@ import { type TlsMaterial, tlsOptions } from '../sink/tls-material.ts';
 /** Maximum bytes of a response body that are read. A longer body closes the connection. */
 const MAX_RESPONSE_BYTES = 65_536;
 
-interface WebhookResponse {
+export interface WebhookResponse {
   readonly status: number;
   readonly retryAfter: string | null;
   /** The first bytes of the body, at most `bodyBytes`. */
@@ -35,11 +35,33 @@ export class WebhookRequests {
 
   /** Resolves with the status and headers, also if the body is incomplete. Errors: that of the socket; AbortError. */
   post(body: Buffer, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<WebhookResponse> {
+    return this.#send('POST', body, headers, signal);
+  }
+
+  /** A request that changes nothing (RFC 9110, 9.2.1), as `post`. */
+  options(headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<WebhookResponse> {
+    return this.#send('OPTIONS', Buffer.alloc(0), headers, signal);
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  get #isTls(): boolean {
+    return this.#url.protocol === 'https:';
+  }
+
+  #send(
+    method: string,
+    body: Buffer,
+    headers: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<WebhookResponse> {
     return new Promise((resolve, reject) => {
       const start = this.#isTls ? requestHttps : nodeHttp.request;
       const length = { 'content-length': String(body.length) };
       const request = start(this.#url, {
-        method: 'POST',
+        method,
         agent: this.#agent,
         signal,
         headers: { ...headers, ...length },
@@ -56,14 +78,6 @@ export class WebhookRequests {
       });
       request.end(body);
     });
-  }
-
-  close(): void {
-    this.#agent.destroy();
-  }
-
-  get #isTls(): boolean {
-    return this.#url.protocol === 'https:';
   }
 }
 

@@ -19,7 +19,7 @@ import { Broker } from '../../brokers/broker-schema.ts';
 import { type BridgeConnectionView, type BridgeView, readConnections } from '../bridge-view.ts';
 import type { SysBridgeOrigin } from '../sys-bridges.ts';
 
-const BridgeConnectionStateType = builder.enumType('BridgeConnectionState', {
+export const BridgeConnectionStateType = builder.enumType('BridgeConnectionState', {
   description: 'The state of a connection of a bridge.',
   values: {
     INACTIVE: { description: 'Switched off in the configuration.' },

@@ -323,6 +323,7 @@ const CREATE_CHANNEL =
   'mutation ($input: CreateNotificationChannelInput!) { createNotificationChannel(input: $input) { __typename } }';
 const WRITE_BRIDGE =
   'mutation ($input: UpdateBridgeConfigInput!) { updateBridgeConfig(input: $input) { bridge { id } } }';
+const TEST_BRIDGE = 'mutation ($input: TestBridgeConnectionInput!) { testBridgeConnection(input: $input) { state } }';
 
 /** Sends an inside host in the field. */
 type Send = (world: {
@@ -338,6 +339,10 @@ const FIELDS_WITH_HOSTS: Readonly<Record<string, string | Send>> = {
   'UpdateBridgeConfigInput.config': ({ brokerId }) => [
     WRITE_BRIDGE,
     { brokerId, bridgeKey: 'webhook-bridge', config: webhook('http://127.0.0.1:1/') },
+  ],
+  'TestBridgeConnectionInput.config': ({ brokerId }) => [
+    TEST_BRIDGE,
+    { brokerId, bridgeKey: 'webhook-bridge', config: webhook('http://127.0.0.1:1/'), connectionName: 'hook' },
   ],
   'NotificationWebhookInput.url': ({ projectId }) => [
     CREATE_CHANNEL,
