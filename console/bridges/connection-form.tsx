@@ -1,6 +1,4 @@
 import { type FormEvent, useContext } from 'react';
-import { useBroker } from '../broker/broker-context.ts';
-import { ConnectionTest } from '../broker/connection-test.tsx';
 import '../broker/style.css';
 import { useMutation } from '../graph/use-mutation.ts';
 import { useQuery } from '../graph/use-query.ts';
@@ -11,6 +9,7 @@ import { PageHeading } from '../ui/page-heading.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { Restored } from '../ui/restored.tsx';
 import { type Bridge, CONFIG, UPDATE } from './bridge-graph.ts';
+import { BridgeTest } from './bridge-test.tsx';
 import { isMqtt, MqttFields } from './mqtt-fields.tsx';
 import { connectionSchemaOf, connectionsOf, emptyOf, isFields, type Schema, withoutSecrets } from './schema.ts';
 import { SchemaField } from './schema-field.tsx';
@@ -62,16 +61,6 @@ export function ConnectionForm(props: ConnectionFormProps) {
 const newOf = (schema: Schema): unknown =>
   isMqtt(schema) ? { name: '', url: '', topics: [{ pattern: '', direction: 'out' }] } : emptyOf(schema);
 
-/** What a test of a connection to another MQTT broker needs. */
-function testOf(value: unknown) {
-  const { url, username, password, clientId, ca, cert, key, verifyCa } = isFields(value) ? value : {};
-  const text = (one: unknown) => (typeof one === 'string' && one !== '' ? one : null);
-  return {
-    ...{ url: text(url), username: text(username), password: text(password), clientId: text(clientId) },
-    ...{ caCert: text(ca), clientCert: text(cert), clientKey: text(key), verifyCaCert: verifyCa !== false },
-  };
-}
-
 interface FormProps extends ConnectionFormProps {
   readonly title: string;
   readonly schema: Schema;
@@ -91,10 +80,10 @@ function Form({ brokerId, bridge, name, title, schema, value: first, configOf, o
   const key = String(draft.isRestored);
   const setValue = (changed: unknown) => draft.change({ value: changed });
   const { run, isBusy, error } = useMutation(UPDATE);
-  const { project } = useBroker();
+  const input = { brokerId, bridgeKey: bridge.key, config: configOf(value) };
   const save = async (event: FormEvent) => {
     event.preventDefault();
-    const done = await run({ input: { brokerId, bridgeKey: bridge.key, config: configOf(value) } });
+    const done = await run({ input });
     if (done === null) return;
     draft.discard();
     notify(text('saved', { name: bridge.name }));
@@ -110,9 +99,8 @@ function Form({ brokerId, bridge, name, title, schema, value: first, configOf, o
       ) : (
         <SchemaField key={key} name={title} schema={schema} value={value} isRequired onChange={setValue} />
       )}
-      {/* Stored secrets are not shown, and the client id of a stored connection is in use. */}
-      {isMqtt(schema) && name === null && project.viewerCanAddBrokers && (
-        <ConnectionTest input={{ projectId: project.id, ...testOf(value) }} isManaged={false} />
+      {bridge.provider === 'GATEWAY' && isFields(value) && (
+        <BridgeTest input={{ ...input, connectionName: String(value.name ?? '') }} />
       )}
       <Refusal error={error} />
       <p className="buttons">

@@ -51,6 +51,17 @@ export const bridgeTexts = catalogue('bridges', {
   removed: 'The connection {name} is removed.',
   saved: '{name} is saved. Its connections start in the background.',
   secretsHint: 'Stored secrets are shown as ***, and stay as they are if the address is unchanged.',
+  isReached: 'The other side can be reached (address, TLS).',
+  isAuthorized: 'It accepts the credentials.',
+  hasTables: 'The tables and columns exist, and the role may write to them.',
+  hasNoRedirect: 'The endpoint does not redirect.',
+  optionsStatus:
+    'The endpoint responded to OPTIONS with the status {status}. It may respond to messages with another one.',
+  'mqtt-bridgeTest': 'The test connects and logs in. It sends and receives no message.',
+  'postgresql-bridgeTest':
+    'The test logs in, and has the server plan the statements in a read-only transaction. It writes no row and creates no table.',
+  'webhook-bridgeTest':
+    'The test sends one OPTIONS request with the headers. It sends no message, and does not test the signing secret.',
   further: 'Further settings of {name}',
   removeEntry: 'Remove {name}',
   usual: 'Default: {value}',

@@ -7,9 +7,9 @@ import { Confirmation } from '../ui/confirmation.tsx';
 import { useNotices } from '../ui/notices.tsx';
 import { Restored } from '../ui/restored.tsx';
 import { BrokerNeeds } from './broker-needs.tsx';
+import { BrokerTest } from './broker-test.tsx';
 import { ConnectionFields } from './connection-fields.tsx';
 import { changesOf, NEW_CONNECTION, testOf, withoutSecrets } from './connection-input.ts';
-import { ConnectionTest } from './connection-test.tsx';
 import { connectionTexts } from './connection-texts.ts';
 import './style.css';
 
@@ -53,7 +53,7 @@ export function AddBrokerDialog({ project, onAdded, onClose }: AddBrokerDialogPr
       <Restored draft={draft} />
       <BrokerNeeds url={draft.value.url} username={draft.value.username} />
       <ConnectionFields input={draft.value} onChange={draft.change} isNew={true} hasConnection={true} />
-      <ConnectionTest input={{ projectId: project.id, ...testOf(draft.value) }} isManaged={true} />
+      <BrokerTest input={{ projectId: project.id, ...testOf(draft.value) }} />
       <p className="note">{text('addNote')}</p>
     </Confirmation>
   );

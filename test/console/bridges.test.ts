@@ -117,6 +117,14 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the bridges' : CHROMIUM_MISSING, ()
     await checkScreen(page, 'bridges');
     await openActions(page, 'alarms');
     await page.getByRole('button', { name: 'Change alarms' }).click();
+    // With the stored secret, which the form does not have.
+    await page.getByRole('button', { name: 'Test the connection' }).click();
+    await page
+      .getByRole('listitem')
+      .filter({ hasText: 'does not redirect' })
+      .getByRole('img', { name: 'passed' })
+      .waitFor();
+    await page.getByText('responded to OPTIONS with the status 422').waitFor();
     await page.getByLabel(/^Topics/).fill('a/#/b');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('alert').filter({ hasText: 'Request' }).waitFor();
