@@ -6,6 +6,8 @@ import { isGroupName, isSecretName } from './secret-text.ts';
 const MAX_APPLYING = 100;
 /** Maximum number of schemas for one configuration, about 0.2 s. Everything after it counts as secret. */
 const MAX_STEPS = 200_000;
+/** Maximum number of characters of a reference. A longer one resolves to nothing. */
+const MAX_REFERENCE = 1_000;
 
 const SAME_VALUE = [
   '$ref',
@@ -22,7 +24,9 @@ const SAME_VALUE = [
 interface Look {
   readonly root: unknown;
   readonly byName: boolean;
-  /** The number of schemas visited, and of lists of schemas. */
+  /** What each reference resolves to. */
+  readonly references: Map<string, unknown>;
+  /** The number of schemas visited, of lists of schemas, and of steps of references. */
   steps: number;
 }
 
@@ -50,7 +54,7 @@ export class SecretPlace {
 
   /** The root of a configuration with this schema, which may be any value. Each walk needs a new root. */
   static whole(schema: unknown, { byName }: { readonly byName: boolean }): SecretPlace {
-    const look = { root: schema, byName, steps: 0 };
+    const look: Look = { root: schema, byName, references: new Map(), steps: 0 };
     return new SecretPlace(look, applying(look, [schema]), '', false);
   }
 
@@ -76,10 +80,12 @@ export class SecretPlace {
   }
 
   item(index: number): SecretPlace {
+    if (this.#look.steps > MAX_STEPS) return this.#child([], '');
     const hasOwnSchema = this.#schemas.some(
       ({ prefixItems }) => Array.isArray(prefixItems) && index < prefixItems.length,
     );
     if (!hasOwnSchema && this.#anyItem !== null) return this.#anyItem;
+    this.#look.steps += this.#schemas.length;
     const found = this.#schemas.flatMap(({ prefixItems, items, unevaluatedItems, contains }) => [
       Array.isArray(prefixItems) ? prefixItems[index] : undefined,
       items,
@@ -102,12 +108,13 @@ function applying(look: Look, found: readonly unknown[]): JsonSchema[] {
   look.steps += 1;
   while (waiting.length > 0 && all.size < MAX_APPLYING && look.steps <= MAX_STEPS) {
     const next = waiting.pop();
+    look.steps += 1;
     if (!isFields(next) || all.has(next)) continue;
     all.add(next);
-    look.steps += 1;
     for (const keyword of SAME_VALUE) {
       const value = next[keyword];
-      if (typeof value === 'string') waiting.push(referred(look.root, value));
+      if (value === undefined) continue;
+      if (typeof value === 'string') waiting.push(referred(look, value));
       else if (Array.isArray(value)) waiting.push(...value.slice(0, MAX_APPLYING));
       else if (keyword === 'dependentSchemas') waiting.push(...valuesOf(look, value));
       else waiting.push(value);
@@ -116,14 +123,17 @@ function applying(look: Look, found: readonly unknown[]): JsonSchema[] {
   return [...all];
 }
 
-/** Resolves a JSON pointer or an anchor within the same document; `undefined` if it does not exist. */
-function referred(root: unknown, reference: string): unknown {
-  if (!reference.startsWith('#')) return undefined;
-  let at: unknown = root;
+/** Resolves a JSON pointer within the same document; `undefined` if it does not exist. */
+function referred(look: Look, reference: string): unknown {
+  if (!reference.startsWith('#') || reference.length > MAX_REFERENCE) return undefined;
+  if (look.references.has(reference)) return look.references.get(reference);
+  let at: unknown = look.root;
   for (const step of reference.slice(1).split('/').slice(1)) {
     at = own(at, unescaped(step));
-    if (at === undefined) return undefined;
+    look.steps += 1;
+    if (at === undefined) break;
   }
+  look.references.set(reference, at);
   return at;
 }
 

@@ -7,6 +7,7 @@ import {
 import { SecretPlace } from '../../../../src/domains/bridges/control/secret-places.ts';
 import { maskText } from '../../../../src/domains/bridges/control/secret-text.ts';
 import { runSync } from '../../../../src/platform/scheduling/sliced-task.ts';
+import { busyMs } from '../../../support/busy-time.ts';
 
 const SCHEMA = {
   type: 'object',
@@ -243,6 +244,41 @@ test('what is further on than a schema is followed is secret', () => {
   const entries = Array.from({ length: 100_000 }, () => 'open');
   const circle: Record<string, unknown> = { anyOf: Array.from({ length: 100 }, () => ({ items: { $ref: '#' } })) };
   expect(masked(entries, SecretPlace.whole(circle, { byName: true }))).toEqual(entries);
+});
+
+test('a long reference of a schema is not resolved for each key', () => {
+  const schema = { additionalProperties: { $ref: `#${'/x'.repeat(499_000)}` } };
+  const config = Object.fromEntries(Array(200).fill('open').entries());
+  const begun = busyMs();
+  expect(masked(config, SecretPlace.whole(schema, { byName: true }))).toEqual(config);
+  expect(busyMs() - begun).toBeLessThan(2_000);
+});
+
+test.each([
+  [
+    'lists',
+    {
+      additionalProperties: {
+        allOf: Array(99)
+          .fill(0)
+          .map(() => ({ anyOf: Array(100).fill(0) })),
+      },
+    },
+  ],
+  [
+    'entries',
+    {
+      additionalProperties: {
+        anyOf: Array(99)
+          .fill(0)
+          .map(() => ({ prefixItems: Array(9_000).fill(0) })),
+      },
+    },
+  ],
+])('the %s of a schema count as it is followed, also if they are not schemas', (_what, schema) => {
+  const config = { ...Array(100).fill('open'), list: Array(9_000).fill('open') };
+  const { 0: first, list } = masked(config, SecretPlace.whole(schema, { byName: true })) as typeof config;
+  expect([first, list.at(-1)]).toEqual(['open', '***']);
 });
 
 test('hostile schemas and configurations do no harm', () => {
