@@ -6,6 +6,7 @@ import type { PolledContent, PolledEvent, PollSource } from '../../gateway/live/
 import { invalid, notFound, ServiceError } from '../../platform/errors.ts';
 import { ConcurrencyLimit, QueueFull } from '../../platform/scheduling/concurrency-limit.ts';
 import { SerialQueues } from '../../platform/scheduling/serial-queues.ts';
+import { runSync } from '../../platform/scheduling/sliced-task.ts';
 import { isFields } from '../../protocol/control/fields.ts';
 import type { ControlCaller } from '../../protocol/control/plugin.ts';
 import type { BrokerRecord } from '../brokers/broker-cache.ts';
@@ -289,7 +290,7 @@ const isAway = (error: unknown) => error instanceof ServiceError && error.code =
 
 /** Brokers may return credentials in the status. */
 const open = (status: unknown): BridgeStatus => ({
-  status: masked(status, SecretPlace.whole(null, { byName: true })),
+  status: runSync(masked(status, SecretPlace.whole(null, { byName: true }))),
 });
 
 const FROM_A_FILE =

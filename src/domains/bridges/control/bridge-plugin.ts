@@ -4,6 +4,7 @@ import { type BridgeKind, connectionsOf } from '../../../data-plane/bridges/mode
 import { type BridgeConnectionStatus, NO_COUNTS } from '../../../data-plane/bridges/model/bridge-status.ts';
 import { type InputIssue, ServiceError } from '../../../platform/errors.ts';
 import { ConcurrencyLimit } from '../../../platform/scheduling/concurrency-limit.ts';
+import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
 import type { ControlCommand, ControlEvent } from '../../../protocol/control/envelope.ts';
 import { fieldOf, isFields } from '../../../protocol/control/fields.ts';
 import { asRefusal, refuseIssues } from '../../../protocol/control/issue-refusals.ts';
@@ -75,7 +76,7 @@ export class BridgePlugin implements ControlPlugin {
   }
 
   async #config(): Promise<unknown> {
-    return masked(this.#check.stored(), this.#check.secrets);
+    return runInSlices(masked(this.#check.stored(), this.#check.secrets));
   }
 
   async #update(change: unknown, isByRootAdmin: boolean): Promise<object> {

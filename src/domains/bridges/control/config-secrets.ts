@@ -11,11 +11,21 @@ export const MAX_DEPTH = 50;
 
 export const isTooDeep = (value: unknown): boolean => isDeeper(value, MAX_DEPTH);
 
-/** The configuration with MASK for each secret. Must not be called for a deeper value than MAX_DEPTH. */
-export function masked(value: unknown, place: SecretPlace): unknown {
-  if (Array.isArray(value)) return value.map((entry, index) => masked(entry, place.item(index)));
+/**
+ * The configuration with MASK for each secret. Must not be called for a deeper value than MAX_DEPTH. Yields for each
+ * value.
+ */
+export function* masked(value: unknown, place: SecretPlace): SlicedTask<unknown> {
+  yield;
+  if (Array.isArray(value)) {
+    const list: unknown[] = [];
+    for (const [index, entry] of value.entries()) list.push(yield* masked(entry, place.item(index)));
+    return list;
+  }
   if (isFields(value)) {
-    return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, masked(entry, place.key(key))]));
+    const entries: [string, unknown][] = [];
+    for (const [key, entry] of Object.entries(value)) entries.push([key, yield* masked(entry, place.key(key))]);
+    return Object.fromEntries(entries);
   }
   if (typeof value !== 'string') return place.isSecret && typeof value === 'number' ? MASK : value;
   if (!place.isSecret) return maskText(value);

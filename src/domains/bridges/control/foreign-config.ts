@@ -15,7 +15,7 @@ import { MASK, maskText } from './secret-text.ts';
 
 export async function readForeignConfig(caller: ControlCaller, api: BridgeApi): Promise<unknown> {
   const [place, config] = await Promise.all([placeOf(caller, api), getBridgeConfig(caller, api)]);
-  return masked(config, place);
+  return runInSlices(masked(config, place));
 }
 
 /** Errors: INVALID if a masked secret cannot be restored. The broker validates the rest. */
