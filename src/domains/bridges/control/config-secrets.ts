@@ -3,8 +3,9 @@ import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import { isDeeper } from '../../../platform/text/json-depth.ts';
 import { pointerStep } from '../../../platform/text/json-schema.ts';
 import { fieldsOf, isFields } from '../../../protocol/control/fields.ts';
+import { AddressChanges, type Around, type Container } from './secret-addresses.ts';
 import type { SecretPlace } from './secret-places.ts';
-import { isPlace, MASK, maskText, placeOf, restoreText } from './secret-text.ts';
+import { MASK, maskText, restoreText } from './secret-text.ts';
 
 /** Maximum depth of a configuration. Recursion would overflow the stack at a much greater depth. */
 export const MAX_DEPTH = 50;
@@ -48,33 +49,24 @@ interface Unmasked {
  * Replaces each MASK of a given configuration by the stored secret. Entries of lists are matched by `name`, entries
  * without a name by position. A secret is restored only if it goes to the same address as before (placeOf), with the
  * same TLS settings: otherwise a caller who may write a configuration, but not read its secrets, could send them to any
- * host. Yields for each object, list and secret.
+ * host. Yields for each value.
  */
 export function* unmasked(given: unknown, stored: unknown, place: SecretPlace): SlicedTask<Unmasked> {
   if (!JSON.stringify(given).includes(MASK)) return { config: given, issues: [] };
   const issues: InputIssue[] = [];
   const restored: Restored[] = [];
-  const config = yield* merge({ given, stored, place, path: '', above: [], issues, restored });
-  for (const { path, above } of restored) {
+  const config = yield* merge({ given, stored, place, path: '', around: null, issues, restored });
+  const addresses = new AddressChanges();
+  for (const { path, around } of restored) {
     yield;
-    const moved = above.some(([{ now, before }, key]) => placesOf(now, key) !== placesOf(before, key));
-    if (moved) issues.push({ path, reason: ELSEWHERE });
+    if (yield* addresses.isMoved(around)) issues.push({ path, reason: ELSEWHERE });
   }
   return { config, issues };
 }
 
-/** An object that contains values: as it will be, once known, and as it was. */
-interface Container {
-  now: unknown;
-  readonly before: unknown;
-}
-
-/** The objects around a value, each with the key that leads to it. */
-type Above = readonly (readonly [Container, key: string])[];
-
 interface Restored {
   readonly path: string;
-  readonly above: Above;
+  readonly around: Around | null;
 }
 
 interface Merging {
@@ -82,7 +74,7 @@ interface Merging {
   readonly stored: unknown;
   readonly place: SecretPlace;
   readonly path: string;
-  readonly above: Above;
+  readonly around: Around | null;
   readonly issues: InputIssue[];
   readonly restored: Restored[];
 }
@@ -91,10 +83,10 @@ const NOTHING_STORED = `must be given: there is no stored secret for "${MASK}"`;
 const ELSEWHERE = `must be given again, because the host, the path of the web address, or the TLS settings changed: "${MASK}" keeps a secret only for the same ones`;
 
 function* merge(merging: Merging): SlicedTask<unknown> {
-  const { given, stored, place, path, above } = merging;
+  yield;
+  const { given, stored, place, path, around } = merging;
   if (typeof given === 'string') return restore(given, merging);
   if (Array.isArray(given)) {
-    yield;
     const partners = partnersOf(given, stored);
     const list: unknown[] = [];
     for (const [index, entry] of given.entries()) {
@@ -104,7 +96,6 @@ function* merge(merging: Merging): SlicedTask<unknown> {
     return list;
   }
   if (isFields(given)) {
-    yield;
     const container: Container = { now: null, before: stored };
     const known = fieldsOf(stored);
     const entries: [string, unknown][] = [];
@@ -114,7 +105,7 @@ function* merge(merging: Merging): SlicedTask<unknown> {
         stored: Object.hasOwn(known, key) ? known[key] : undefined,
         place: place.key(key),
         path: `${path}/${pointerStep(key)}`,
-        above: [...above, [container, key]] as const,
+        around: { container, key, outer: around },
       };
       entries.push([key, yield* merge({ ...merging, ...at })]);
     }
@@ -124,45 +115,35 @@ function* merge(merging: Merging): SlicedTask<unknown> {
   return given;
 }
 
-function restore(given: string, { stored, place, path, above, issues, restored }: Merging): unknown {
+function restore(given: string, { stored, place, path, around, issues, restored }: Merging): unknown {
   const isWhole = place.isSecret && given === MASK;
   const value = isWhole ? storedSecret(stored) : restoreText(given, stored);
   if (value === given && !isWhole) return given;
   if (value === null) issues.push({ path: path || '/', reason: NOTHING_STORED });
-  else restored.push({ path: path || '/', above });
+  else restored.push({ path: path || '/', around });
   return value ?? given;
 }
 
 const storedSecret = (stored: unknown): string | number | null =>
   (typeof stored === 'string' && stored !== '') || typeof stored === 'number' ? stored : null;
 
+/** Each stored entry is the partner of at most one given entry. */
 function partnersOf(given: readonly unknown[], stored: unknown): readonly unknown[] {
   if (!Array.isArray(stored)) return [];
-  const byName = new Map(stored.flatMap((entry) => (nameOf(entry) === null ? [] : [[nameOf(entry), entry] as const])));
+  const byName = new Map<string, unknown[]>();
+  for (const entry of stored.toReversed()) {
+    const name = nameOf(entry);
+    if (name === null) continue;
+    const others = byName.get(name);
+    if (others === undefined) byName.set(name, [entry]);
+    else others.push(entry);
+  }
   return given.map((entry, index) => {
     const name = nameOf(entry);
-    if (name !== null) return byName.get(name);
+    if (name !== null) return byName.get(name)?.pop();
     return nameOf(stored[index]) === null ? stored[index] : undefined;
   });
 }
 
 const nameOf = (entry: unknown): string | null =>
   isFields(entry) && typeof entry.name === 'string' ? entry.name : null;
-
-/**
- * The addresses that a secret below `key` may be sent to: all that name a place. Lists between are left out, because
- * each of their entries has places of its own.
- */
-function placesOf(value: unknown, key: string): string {
-  if (!isFields(value)) return '';
-  const others = Object.entries(value).filter(([name, entry]) => name !== key || !Array.isArray(entry));
-  return JSON.stringify(others.flatMap(([name, entry]) => placesIn(name, entry)).sort());
-}
-
-function placesIn(name: string, value: unknown): string[] {
-  if (Array.isArray(value)) return value.flatMap((entry) => placesIn(name, entry));
-  if (isFields(value)) {
-    return Object.entries(value).flatMap(([key, entry]) => placesIn(key, entry).map((place) => `${name}.${place}`));
-  }
-  return isPlace(name, value) ? [`${name}=${placeOf(String(value))}`] : [];
-}
