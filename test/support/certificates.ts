@@ -9,8 +9,8 @@ interface CertificateWanted {
   readonly name?: string;
   /** In the notation of openssl. Default: `DNS:localhost` and `IP:127.0.0.1`; none for an authority. */
   readonly altNames?: readonly string[];
-  /** Default: `ec` (P-256). */
-  readonly key?: 'ec' | 'rsa-2048' | 'rsa-1024' | 'rsa-8256' | 'ed25519';
+  /** Default: `ec` (P-256). `rsa-exponent`: 2,048 bits, with a public exponent of almost the same size. */
+  readonly key?: 'ec' | 'rsa-2048' | 'rsa-1024' | 'rsa-8256' | 'rsa-exponent' | 'ed25519';
   /** Default: `sha256`. */
   readonly digest?: 'sha256' | 'sha1';
   /** Validity. Default: from an hour ago, for a year. */
@@ -84,13 +84,14 @@ function create(wanted: CertificateWanted, by: TestCertificate | null): TestCert
 function newKey(kind: NonNullable<CertificateWanted['key']>): KeyObject {
   if (kind === 'ec') return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
   if (kind === 'ed25519') return generateKeyPairSync('ed25519').privateKey;
+  if (kind === 'rsa-exponent') return keyWithLargeExponent();
   const bits = Number(kind.slice('rsa-'.length));
   return bits > 8_192 ? largeKey(bits) : generateKeyPairSync('rsa', { modulusLength: bits }).privateKey;
 }
 
 /** An RSA key of many primes with 64 bits, which takes milliseconds; two large primes would take a minute. */
 function largeKey(bits: number): KeyObject {
-  const e = 65_537n;
+  const e = EXPONENT;
   const factor = (primes: number) => {
     let [product, phi] = [1n, 1n];
     for (let left = primes; left > 0; ) {
@@ -101,10 +102,26 @@ function largeKey(bits: number): KeyObject {
     return { product, phi };
   };
   const [p, q] = [factor(Math.ceil(bits / 128) + 1), factor(Math.ceil(bits / 128))];
-  const d = inverse(e, p.phi * q.phi);
-  const numbers = { n: p.product * q.product, e, d, p: p.product, q: q.product };
-  const remainders = { dp: d % p.phi, dq: d % q.phi, qi: inverse(q.product, p.product) };
-  const encoded = Object.entries({ ...numbers, ...remainders }).map(([name, number]) => {
+  return rsaKey(p.product, q.product, e, inverse(e, p.phi * q.phi), p.phi, q.phi);
+}
+
+/** The public and the private exponent are exchanged. */
+function keyWithLargeExponent(): KeyObject {
+  const {
+    d = '',
+    p = '',
+    q = '',
+  } = generateKeyPairSync('rsa', { modulusLength: 2_048 }).privateKey.export({ format: 'jwk' });
+  const numberOf = (text: string) => BigInt(`0x${Buffer.from(text, 'base64url').toString('hex')}`);
+  const [first, second] = [numberOf(p), numberOf(q)];
+  return rsaKey(first, second, numberOf(d), EXPONENT, first - 1n, second - 1n);
+}
+
+const EXPONENT = 65_537n;
+
+function rsaKey(p: bigint, q: bigint, e: bigint, d: bigint, phiOfP: bigint, phiOfQ: bigint): KeyObject {
+  const numbers = { n: p * q, e, d, p, q, dp: d % phiOfP, dq: d % phiOfQ, qi: inverse(q, p) };
+  const encoded = Object.entries(numbers).map(([name, number]) => {
     const hex = number.toString(16);
     return [name, Buffer.from(hex.padStart(hex.length + (hex.length % 2), '0'), 'hex').toString('base64url')];
   });

@@ -3,7 +3,7 @@ import { type InputIssue, invalid } from '../../platform/errors.ts';
 import { factsOf } from './certificate-facts.ts';
 import { chainProblem, isIssuedBy, isSelfSigned, shownName } from './chain.ts';
 import { type PemBlock, pemBlocks } from './pem-blocks.ts';
-import { unusualCurve, weaknessOf } from './weakness.ts';
+import { oversizeOf, unusualCurve, weaknessOf } from './weakness.ts';
 
 /**
  * A certificate with its private key is a server certificate; one without must be an authority. `cert` has the leaf
@@ -46,7 +46,7 @@ export function readMaterial({ cert, privateKey }: MaterialInput): CertificateMa
   if (issues.length > 0) throw invalid(issues);
   const [leaf, ...chain] = certificates;
   if (leaf === undefined) throw invalid([{ path: 'cert', reason: 'contains no certificate' }]);
-  const problem = chainProblem(certificates);
+  const problem = oversizeProblem(certificates) ?? chainProblem(certificates);
   if (problem !== null) issues.push({ path: 'cert', reason: problem });
   if (key !== null && !leaf.checkPrivateKey(key)) issues.push({ path: 'privateKey', reason: keyMismatch(key, chain) });
   if (issues.length > 0) throw invalid(issues);
@@ -56,6 +56,14 @@ export function readMaterial({ cert, privateKey }: MaterialInput): CertificateMa
     cert: certificates.map(String).join(''),
     key: key?.export({ type: 'pkcs8', format: 'pem' }).toString() ?? null,
   };
+}
+
+/** Parses a text that `readMaterial` has accepted. Does not verify the chain again. Errors: INVALID. */
+export function readStored(cert: string): Pick<CertificateMaterial, 'leaf' | 'chain'> {
+  const issues: InputIssue[] = [];
+  const [leaf, ...chain] = readCertificates(blocksOf(cert, 'cert', issues), issues);
+  if (leaf === undefined || issues.length > 0) throw invalid(issues);
+  return { leaf, chain };
 }
 
 /** Why the certificate must not be deployed at `now` (epoch milliseconds). Empty if it may be deployed. */
@@ -122,6 +130,14 @@ function readCertificates(blocks: readonly PemBlock[], issues: InputIssue[]): X5
     }
   }
   return certificates;
+}
+
+function oversizeProblem(certificates: readonly X509Certificate[]): string | null {
+  for (const [index, certificate] of certificates.entries()) {
+    const oversize = oversizeOf(certificate.publicKey);
+    if (oversize !== null) return index === 0 ? oversize : `${shownName(certificate)} in the chain ${oversize}`;
+  }
+  return null;
 }
 
 function parsed(text: string): X509Certificate | null {

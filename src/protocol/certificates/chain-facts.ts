@@ -1,5 +1,5 @@
 import { type CertificateFacts, factsOf } from './certificate-facts.ts';
-import { missingIssuer, readMaterial } from './certificate-material.ts';
+import { missingIssuer, readStored } from './certificate-material.ts';
 
 /** The facts of the first certificate of a PEM text, and of its chain. */
 export interface ChainFacts extends CertificateFacts {
@@ -9,8 +9,9 @@ export interface ChainFacts extends CertificateFacts {
   readonly expiresAt: number;
 }
 
+/** Of a text that `readMaterial` has accepted. Verifies one signature, that of the last certificate. */
 export function chainFacts(cert: string): ChainFacts {
-  const material = readMaterial({ cert });
+  const material = readStored(cert);
   const [leaf, ...chain] = [material.leaf, ...material.chain].map(factsOf) as [CertificateFacts, ...CertificateFacts[]];
   return {
     ...leaf,

@@ -1,12 +1,14 @@
 import type { X509Certificate } from 'node:crypto';
 import { commonName } from '../../platform/network/tls-failure.ts';
+import { oversizeOf } from './weakness.ts';
 
 export const isSelfSigned = (certificate: X509Certificate): boolean => isIssuedBy(certificate, certificate);
 
-/** Whether `by` issued a certificate, according to names and signature. */
+/** Whether `by` issued a certificate, according to names and signature. False if the key of `by` is too large. */
 export function isIssuedBy(certificate: X509Certificate, by: X509Certificate): boolean {
   try {
-    return certificate.checkIssued(by) && certificate.verify(by.publicKey);
+    const { publicKey } = by;
+    return certificate.checkIssued(by) && oversizeOf(publicKey) === null && certificate.verify(publicKey);
   } catch {
     // OpenSSL does not support the type of the key or the signature.
     return false;

@@ -35,9 +35,17 @@ test('a text that is too long, or has too many certificates, is INVALID', async 
   }
 });
 
-test('a text without a certificate is INVALID, and a caller without credentials is UNAUTHORIZED', async () => {
+test('a text without a certificate or with a key that is too large is INVALID, and a caller without credentials is UNAUTHORIZED', async () => {
   const service = await startTestService();
-  for (const cert of ['', 'certificate', server.key, `${root.cert}${server.cert}`]) {
+  const large = createAuthority({ key: 'rsa-exponent' });
+  for (const cert of [
+    '',
+    'certificate',
+    large.cert,
+    `${large.issue().leaf}${large.cert}`,
+    server.key,
+    `${root.cert}${server.cert}`,
+  ]) {
     const { errors } = await service.graphql(PREVIEW, { cert });
     expect(errors?.[0]?.extensions).toMatchObject({ code: 'INVALID', info: { issues: [{ path: 'cert' }] } });
   }

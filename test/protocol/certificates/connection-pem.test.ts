@@ -1,6 +1,6 @@
 import { connect, createServer } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
-import { certificatesProblem, plainPem } from '../../../src/protocol/certificates/connection-pem.ts';
+import { certificatesProblem, plainPem, privateKeyProblem } from '../../../src/protocol/certificates/connection-pem.ts';
 import { connectOptions } from '../../../src/protocol/mqtt/connect-options.ts';
 import { createAuthority } from '../../support/certificates.ts';
 
@@ -13,6 +13,9 @@ test('each certificate of a bundle is checked, not only the first one', () => {
   expect(certificatesProblem(one.leaf + large.leaf)).toMatch(
     /^contains a certificate at position 2 that has a key of 8/,
   );
+  const exponent = createAuthority({ key: 'rsa-exponent' });
+  expect(certificatesProblem(one.leaf + exponent.leaf)).toMatch(/^contains .* position 2 that has a key whose public /);
+  expect(privateKeyProblem(exponent.key)).toBe('has a key whose public exponent has more than 32 bits');
   expect(certificatesProblem(one.leaf + INVALID + other.leaf)).toBe('contains an invalid certificate at position 2');
   expect(certificatesProblem(one.leaf + other.key)).toBe('contains a PRIVATE KEY, which is not a certificate');
   expect(certificatesProblem(one.leaf + other.leaf.slice(0, 200))).toMatch(/begins in line \d+ and has no end/);

@@ -155,6 +155,7 @@ describe('refused certificates', () => {
   const ssh = '-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n';
   const weak = root.issue({ key: 'rsa-1024' });
   const large = root.issue({ key: 'rsa-8256' });
+  const exponent = root.issue({ name: 'exponent', key: 'rsa-exponent', altNames: [], isAuthority: true });
   const sha1 = root.issue({ digest: 'sha1' });
   const request = made({ key: server.key }, 'openssl req -new -key key -subj /CN=server -batch');
   const rows: readonly (readonly [string, string, string | null, readonly string[]])[] = [
@@ -250,6 +251,18 @@ describe('refused certificates', () => {
       ['cert: is not a chain: "Intermediate" did not issue "server"'],
     ],
     ['RSA 8256', large.cert, large.key, [expect.stringMatching(/^cert: has a key of 8\d+ bits: at most 8192 are/)]],
+    [
+      'an RSA key with a large exponent',
+      exponent.leaf + root.leaf,
+      exponent.key,
+      ['cert: has a key whose public exponent has more than 32 bits'],
+    ],
+    [
+      'an authority with a large exponent',
+      server.leaf + exponent.leaf,
+      server.key,
+      ['cert: "exponent" in the chain has a key whose public exponent has more than 32 bits'],
+    ],
     ['RSA 1024', weak.cert, weak.key, ['cert: is weak: its RSA key has 1024 bits, and brokers require at least 2048']],
     ['SHA-1', sha1.cert, sha1.key, ['cert: is weak: it is signed with SHA-1, which brokers and clients refuse']],
     [
@@ -433,6 +446,13 @@ test('the service accepts exactly what OpenSSL accepts for a listener at securit
     materialIssues(readMaterial({ cert, privateKey: key })).length === 0;
   for (const material of issued) expect(isAccepted(material), material.cert).toBe(isTaken(material));
   expect(isAccepted(sha1)).toBe(false);
+});
+
+test('the facts of a stored chain are read without verifying it, and without keys that are too large', () => {
+  const impostor = root.issue({ name: 'Intermediate', altNames: [], isAuthority: true });
+  expect(chainFacts(server.leaf + impostor.leaf)).toMatchObject({ subject: 'CN=server', missingIssuer: 'CN=Root' });
+  const large = createAuthority({ name: 'Large', key: 'rsa-exponent' });
+  expect(chainFacts(large.leaf)).toMatchObject({ subject: 'CN=Large', keyBits: 2_048 });
 });
 
 test('fields of a certificate are read, also with ambiguous names', () => {

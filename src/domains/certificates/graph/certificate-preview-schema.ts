@@ -9,7 +9,7 @@ const CHAIN_COST = 400;
 builder.queryFields((t) => ({
   previewCertificate: t.field({
     description:
-      'The first certificate of a PEM text, of any age and strength. Stores nothing. INVALID if the text does not contain a certificate with its chain.',
+      'The first certificate of a PEM text, of any age and strength. Stores nothing. INVALID if the text does not contain a certificate with its chain, or if a key is too large.',
     type: CertificateInfo,
     ...signedIn,
     complexity: CHAIN_COST,
