@@ -1,4 +1,5 @@
 import { type InputIssue, invalid, ServiceError, withPlaces } from '../../platform/errors.ts';
+import { runInSlices } from '../../platform/scheduling/sliced-task.ts';
 import { MAX_NAME, textIssues } from '../../platform/text/texts.ts';
 import type { Nullish } from '../../platform/without-nulls.ts';
 import {
@@ -35,17 +36,13 @@ function filenameIssues(filename: string): InputIssue[] {
   return issues;
 }
 
-export function checkedInput(input: MaterialInput): CertificateMaterial {
-  return withInputPath(
-    () => checkedMaterial(input),
-    (path) => `input.${path}`,
-  );
-}
+export const checkedInput = (input: MaterialInput): Promise<CertificateMaterial> =>
+  checkedAt(input, (path) => `input.${path}`);
 
-/** Maps the paths of the issues of an error to the input of the caller. */
-export function withInputPath<T>(work: () => T, place: (path: string) => string): T {
+/** Checks in slices. Maps the paths of issues to the input of the caller. Errors: INVALID. */
+export async function checkedAt(input: MaterialInput, place: (path: string) => string): Promise<CertificateMaterial> {
   try {
-    return work();
+    return await runInSlices(checkedMaterial(input));
   } catch (error) {
     throw error instanceof ServiceError ? withPlaces(error, place) : error;
   }

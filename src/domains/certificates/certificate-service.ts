@@ -101,7 +101,7 @@ export class CertificateService {
   /** Errors: INVALID, ALREADY_EXISTS (the filename), NOT_FOUND (the project). */
   async create(projectId: string, input: NewCertificate): Promise<CertificateRecord> {
     checkNames(input);
-    const { cert, key } = checkedInput(input);
+    const { cert, key } = await checkedInput(input);
     const id = newId('certificate');
     const { filename } = input;
     const name = input.name?.trim() ?? filename.slice(0, MAX_NAME);
@@ -134,7 +134,7 @@ export class CertificateService {
       const data = {
         ...(name == null ? {} : { name: name.trim() }),
         ...(filename == null ? {} : { filename }),
-        ...this.#changedMaterial(row, change),
+        ...(await this.#changedMaterial(row, change)),
       };
       await tx.certificate.update({ where: { id }, data });
     })
@@ -193,11 +193,14 @@ export class CertificateService {
     });
   }
 
-  #changedMaterial(row: CertificateRow, { cert, privateKey }: CertificateChange): Prisma.CertificateUpdateInput {
+  async #changedMaterial(
+    row: CertificateRow,
+    { cert, privateKey }: CertificateChange,
+  ): Promise<Prisma.CertificateUpdateInput> {
     if (cert == null && privateKey === undefined) return {};
     const stored = () => row.sealedKey && this.#options.sealer.open(row.sealedKey, keyContext(row.id));
     const given = privateKey !== undefined || (cert ?? '').includes('PRIVATE KEY-----');
-    const material = checkedInput({ cert: cert ?? row.cert, privateKey: given ? privateKey : stored() });
+    const material = await checkedInput({ cert: cert ?? row.cert, privateKey: given ? privateKey : stored() });
     const { key } = material;
     return { cert: material.cert, sealedKey: key && this.#options.sealer.seal(key, keyContext(row.id)) };
   }

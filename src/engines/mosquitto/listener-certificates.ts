@@ -3,6 +3,7 @@ import { connect } from 'node:tls';
 import { type InputIssue, messageOf, ServiceError } from '../../platform/errors.ts';
 import { OUTGOING_TLS } from '../../platform/network/outgoing-tls.ts';
 import { ConcurrencyLimit } from '../../platform/scheduling/concurrency-limit.ts';
+import { runInSlices } from '../../platform/scheduling/sliced-task.ts';
 import {
   type CertificateMaterial,
   materialIssues,
@@ -46,7 +47,7 @@ export class ListenerCertificates {
   }
 
   async setServer(number: number, fileName: string, cert: string, privateKey: string): Promise<void> {
-    const material = judged(cert, privateKey);
+    const material = await judged(cert, privateKey);
     if (material.key === null) throw new ControlRefusal('Invalid/missing key_pem');
     const server = { fileName, pem: material.cert + material.key, fingerprint256: material.leaf.fingerprint256 };
     await this.#change(number, (before) => ({ ...before, server }));
@@ -60,7 +61,7 @@ export class ListenerCertificates {
   }
 
   async insertAuthority(number: number, fileName: string, cert: string): Promise<void> {
-    const material = judged(cert, null);
+    const material = await judged(cert, null);
     if (material.key !== null)
       throw new ControlRefusal('The certificate of an authority comes without its private key');
     const unknown = missingIssuer(material);
@@ -152,11 +153,11 @@ const keyKind = ({ pem }: ListenerCertificate): string | undefined =>
 const samePems = (some: readonly ListenerCertificate[], others: readonly ListenerCertificate[]): boolean =>
   some.length === others.length && some.every(({ pem }, index) => pem === others[index]?.pem);
 
-function judged(cert: string, privateKey: string | null): CertificateMaterial {
+async function judged(cert: string, privateKey: string | null): Promise<CertificateMaterial> {
   let issues: readonly InputIssue[];
   try {
-    const material = readMaterial({ cert, privateKey });
-    issues = materialIssues(material);
+    const material = await runInSlices(readMaterial({ cert, privateKey }));
+    issues = await runInSlices(materialIssues(material));
     if (issues.length === 0) return material;
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;

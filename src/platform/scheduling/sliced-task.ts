@@ -10,6 +10,8 @@ const MAX_ITERATIONS = 100;
 const MAX_YIELD_MS = 50;
 
 const waiting: (() => void)[] = [];
+/** Start of the slice of this event loop iteration, which the tasks of the iteration share. `null` without a slice. */
+let startedAt: number | null = null;
 
 export function runSync<T>(task: SlicedTask<T>): T {
   for (;;) {
@@ -24,15 +26,26 @@ export function runSync<T>(task: SlicedTask<T>): T {
  */
 export async function runInSlices<T>(task: SlicedTask<T>, sliceMs = SLICE_MS): Promise<T> {
   // The fields of a GraphQL document all start in one iteration: their first slices together would block the loop.
-  if (waiting.length > 0) await nextSlice();
+  if (waiting.length > 0 || isOver(sliceMs)) await nextSlice();
   for (;;) {
-    const end = performance.now() + sliceMs;
+    beginSlice();
     do {
       const { done, value } = task.next();
       if (done) return value;
-    } while (performance.now() < end);
+    } while (!isOver(sliceMs));
     await nextSlice();
   }
+}
+
+const isOver = (sliceMs: number): boolean => startedAt !== null && performance.now() >= startedAt + sliceMs;
+
+function beginSlice(): void {
+  if (startedAt !== null) return;
+  const now = performance.now();
+  startedAt = now;
+  setImmediate(() => {
+    if (startedAt === now) startedAt = null;
+  });
 }
 
 function nextSlice(): Promise<void> {
@@ -44,6 +57,7 @@ function nextSlice(): Promise<void> {
 
 /** Starts one slice. Several slices in one event loop iteration would block it for the sum of their times. */
 function startSlice(): void {
+  startedAt = null;
   waiting.shift()?.();
   if (waiting.length > 0) yieldToEventLoop(startSlice);
 }

@@ -1,5 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { type InputIssue, invalid } from '../../platform/errors.ts';
+import type { SlicedTask } from '../../platform/scheduling/sliced-task.ts';
 import { factsOf } from './certificate-facts.ts';
 import { chainProblem, isIssuedBy, isSelfSigned, shownName } from './chain.ts';
 import { type PemBlock, pemBlocks } from './pem-blocks.ts';
@@ -28,15 +29,15 @@ export const MAX_PEM = 100_000;
 const MAX_CERTIFICATES = 20;
 
 /** Errors: INVALID with issues at `cert` and `privateKey`, see materialIssues. */
-export function checkedMaterial(input: MaterialInput, now = Date.now()): CertificateMaterial {
-  const material = readMaterial(input);
-  const issues = materialIssues(material, now);
+export function* checkedMaterial(input: MaterialInput, now = Date.now()): SlicedTask<CertificateMaterial> {
+  const material = yield* readMaterial(input);
+  const issues = yield* materialIssues(material, now);
   if (issues.length > 0) throw invalid(issues);
   return material;
 }
 
 /** Parses the texts, and checks that the key and the chain match, regardless of age and strength. Errors: INVALID. */
-export function readMaterial({ cert, privateKey }: MaterialInput): CertificateMaterial {
+export function* readMaterial({ cert, privateKey }: MaterialInput): SlicedTask<CertificateMaterial> {
   const issues: InputIssue[] = [];
   const inCert = blocksOf(cert, 'cert', issues);
   const inPrivateKey = privateKey == null ? [] : blocksOf(privateKey, 'privateKey', issues);
@@ -46,7 +47,7 @@ export function readMaterial({ cert, privateKey }: MaterialInput): CertificateMa
   if (issues.length > 0) throw invalid(issues);
   const [leaf, ...chain] = certificates;
   if (leaf === undefined) throw invalid([{ path: 'cert', reason: 'contains no certificate' }]);
-  const problem = oversizeProblem(certificates) ?? chainProblem(certificates);
+  const problem = oversizeProblem(certificates) ?? (yield* chainProblem(certificates));
   if (problem !== null) issues.push({ path: 'cert', reason: problem });
   if (key !== null && !leaf.checkPrivateKey(key)) issues.push({ path: 'privateKey', reason: keyMismatch(key, chain) });
   if (issues.length > 0) throw invalid(issues);
@@ -67,13 +68,16 @@ export function readStored(cert: string): Pick<CertificateMaterial, 'leaf' | 'ch
 }
 
 /** Why the certificate must not be deployed at `now` (epoch milliseconds). Empty if it may be deployed. */
-export function materialIssues({ leaf, chain, key }: CertificateMaterial, now = Date.now()): InputIssue[] {
-  const reasons = [leaf, ...chain].flatMap((certificate, index) => {
+export function* materialIssues({ leaf, chain, key }: CertificateMaterial, now = Date.now()): SlicedTask<InputIssue[]> {
+  const reasons: string[] = [];
+  for (const certificate of [leaf, ...chain]) {
+    yield;
     const found = [validityProblem(certificate, now), weaknessOf(certificate, isSelfSigned(certificate))];
-    return found
-      .filter((reason) => reason !== null)
-      .map((reason) => (index === 0 ? reason : `${shownName(certificate)} in the chain ${reason}`));
-  });
+    for (const reason of found) {
+      if (reason !== null)
+        reasons.push(certificate === leaf ? reason : `${shownName(certificate)} in the chain ${reason}`);
+    }
+  }
   const curve = key === null ? null : unusualCurve(leaf);
   const issues = [...reasons, ...(curve === null ? [] : [curve])].map((reason) => ({ path: 'cert', reason }));
   if (key === null && !leaf.ca) issues.push({ path: 'privateKey', reason: NEEDS_KEY });

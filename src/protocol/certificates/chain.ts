@@ -1,5 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
 import { commonName } from '../../platform/network/tls-failure.ts';
+import type { SlicedTask } from '../../platform/scheduling/sliced-task.ts';
 import { oversizeOf } from './weakness.ts';
 
 export const isSelfSigned = (certificate: X509Certificate): boolean => isIssuedBy(certificate, certificate);
@@ -23,7 +24,7 @@ export function shownName({ subject = '' }: X509Certificate): string {
 }
 
 /** Why the certificates are not a chain in which each is issued by the next. `null` if they are. */
-export function chainProblem(certificates: readonly X509Certificate[]): string | null {
+export function* chainProblem(certificates: readonly X509Certificate[]): SlicedTask<string | null> {
   const [first] = certificates;
   if (first === undefined || certificates.length === 1) return null;
   if (new Set(certificates.map(({ fingerprint256 }) => fingerprint256)).size < certificates.length) {
@@ -37,11 +38,23 @@ export function chainProblem(certificates: readonly X509Certificate[]): string |
   if (leaf !== undefined && leaf !== first) return `is out of order: ${shownName(leaf)} must come first`;
   for (const [index, certificate] of certificates.entries()) {
     const next = certificates[index + 1];
+    yield;
     if (next === undefined || isIssuedBy(certificate, next)) continue;
-    const issuer = certificates.find((other) => other !== certificate && isIssuedBy(certificate, other));
+    const issuer = yield* issuerAmong(certificates, certificate);
     return issuer === undefined
       ? `is not a chain: ${shownName(next)} did not issue ${shownName(certificate)}`
       : `is out of order: ${shownName(issuer)} must follow ${shownName(certificate)}, which it issued`;
   }
   return null;
+}
+
+function* issuerAmong(
+  certificates: readonly X509Certificate[],
+  certificate: X509Certificate,
+): SlicedTask<X509Certificate | undefined> {
+  for (const other of certificates) {
+    yield;
+    if (other !== certificate && isIssuedBy(certificate, other)) return other;
+  }
+  return undefined;
 }

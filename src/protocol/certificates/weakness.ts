@@ -8,8 +8,8 @@ const MIN_CURVE_BITS = 224;
 /** A signature with 8,192 bits takes 40 ms, 200 ms with a malformed key; with 16,384 bits it takes 300 ms. */
 const MAX_RSA_BITS = 8_192;
 /**
- * Authorities use 65,537. OpenSSL bounds exponents only above 3,072 bits of the modulus, to 64 bits. An exponent as long
- * as the modulus makes the verification of a signature 50 times slower: 7 ms.
+ * Authorities use 65,537. OpenSSL bounds exponents only above 3,072 bits of the modulus, to 64 bits. An exponent as
+ * long as the modulus makes the verification of a signature 50 times slower: 7 ms.
  */
 const MAX_EXPONENT_BITS = 32;
 const CURVES_OF_TLS = ['prime256v1', 'secp384r1', 'secp521r1'];

@@ -56,6 +56,20 @@ test('several tasks run one slice each in turn, one slice per iteration', async 
   expect(most).toBe(1);
 });
 
+test('tasks that start in one iteration share one slice', async () => {
+  await nextIteration();
+  let steps = 0;
+  const busy = () => {
+    steps += 1;
+    for (const end = performance.now() + 4; performance.now() < end; );
+  };
+  const all = Array.from({ length: 10 }, () => runInSlices(counting(2, busy)));
+  // Each task alone needs less than a slice of 10 ms.
+  expect(steps).toBeLessThanOrEqual(3);
+  await Promise.all(all);
+  expect(steps).toBe(20);
+});
+
 test('a task that fails does not stop the others', async () => {
   function* failing(): SlicedTask<never> {
     yield;
@@ -67,6 +81,7 @@ test('a task that fails does not stop the others', async () => {
 });
 
 test('a task does not start in an iteration in which other tasks wait', async () => {
+  await nextIteration();
   let started = 0;
   const all = Array.from({ length: 10 }, () =>
     runInSlices(

@@ -6,10 +6,13 @@ import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { describe, expect, test } from 'vitest';
 import { type InputIssue, ServiceError } from '../../../src/platform/errors.ts';
+import { runSync } from '../../../src/platform/scheduling/sliced-task.ts';
 import { factsOf } from '../../../src/protocol/certificates/certificate-facts.ts';
 import {
+  type CertificateMaterial,
   checkedMaterial,
   MAX_PEM,
+  type MaterialInput,
   materialIssues,
   missingIssuer,
   readMaterial,
@@ -25,10 +28,13 @@ const intermediate = root.issue({ name: 'Intermediate', altNames: [], isAuthorit
 const server = intermediate.issue({ name: 'server' });
 const other = intermediate.issue({ name: 'other' });
 
+const checked = (input: MaterialInput, now?: number): CertificateMaterial => runSync(checkedMaterial(input, now));
+const read = (input: MaterialInput): CertificateMaterial => runSync(readMaterial(input));
+
 /** Issues of a certificate as `path: reason`. */
 function refusal(cert: string, privateKey: string | null = null, now?: number): string[] {
   try {
-    checkedMaterial({ cert, privateKey }, now);
+    checked({ cert, privateKey }, now);
     return [];
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
@@ -72,32 +78,32 @@ test.each([
 
 describe('accepted certificates', () => {
   test('a server chain is accepted with its key in either field', () => {
-    const material = checkedMaterial({ cert: server.cert, privateKey: server.key });
+    const material = checked({ cert: server.cert, privateKey: server.key });
     expect(material.leaf.fingerprint256).toBe(server.fingerprint256);
     expect(material.chain.map(({ fingerprint256 }) => fingerprint256)).toEqual([intermediate.fingerprint256]);
     expect(material.key).toBe(server.key);
-    expect(checkedMaterial({ cert: server.key + server.cert })).toEqual(material);
-    expect(checkedMaterial({ cert: server.leaf + server.key + intermediate.leaf })).toEqual(material);
+    expect(checked({ cert: server.key + server.cert })).toEqual(material);
+    expect(checked({ cert: server.leaf + server.key + intermediate.leaf })).toEqual(material);
     expect(material.cert).not.toContain('PRIVATE');
   });
 
   test('an authority is accepted without its key, with a chain, and with its key as a server certificate', () => {
-    expect(checkedMaterial({ cert: root.cert }).key).toBeNull();
-    expect(checkedMaterial({ cert: intermediate.leaf + root.leaf }).chain).toHaveLength(1);
-    expect(checkedMaterial({ cert: root.cert, privateKey: root.key }).key).toBe(root.key);
+    expect(checked({ cert: root.cert }).key).toBeNull();
+    expect(checked({ cert: intermediate.leaf + root.leaf }).chain).toHaveLength(1);
+    expect(checked({ cert: root.cert, privateKey: root.key }).key).toBe(root.key);
   });
 
   test('a chain without its root or intermediates is accepted, and the missing issuer is returned', () => {
-    const missing = (cert: string) => missingIssuer(readMaterial({ cert, privateKey: server.key }));
+    const missing = (cert: string) => missingIssuer(read({ cert, privateKey: server.key }));
     expect(refusal(server.leaf, server.key)).toEqual([]);
     expect(missing(server.leaf)).toBe('CN=Intermediate');
     expect(missing(server.cert)).toBe('CN=Root');
     expect(missing(server.cert + root.leaf)).toBeNull();
-    expect(missingIssuer(readMaterial({ cert: root.cert }))).toBeNull();
+    expect(missingIssuer(read({ cert: root.cert }))).toBeNull();
   });
 
   test('any line ends and comments are accepted, and comments are removed', () => {
-    const plain = checkedMaterial({ cert: server.cert, privateKey: server.key });
+    const plain = checked({ cert: server.cert, privateKey: server.key });
     const dump = converted(server.leaf, 'x509', '-text');
     expect(dump).toContain('Certificate:\n');
     const texts = [
@@ -106,20 +112,20 @@ describe('accepted certificates', () => {
       `# ours\n\n${dump}\nBag Attributes: password=hunter2\n${intermediate.leaf}\n-- end`,
       `\ufeff\n${server.cert}`.replaceAll('\n', '  \n'),
     ];
-    for (const cert of texts) expect(checkedMaterial({ cert, privateKey: server.key })).toEqual(plain);
+    for (const cert of texts) expect(checked({ cert, privateKey: server.key })).toEqual(plain);
   });
 
   test('keys are accepted as PKCS #8, PKCS #1 and SEC 1, as RSA, EC and Ed25519, and with parameters', () => {
     const rsa = root.issue({ key: 'rsa-2048' });
     const pkcs1 = converted(rsa.key, 'rsa', '-traditional');
     expect(pkcs1).toContain('BEGIN RSA PRIVATE KEY');
-    expect(checkedMaterial({ cert: rsa.cert, privateKey: pkcs1 }).key).toBe(rsa.key);
+    expect(checked({ cert: rsa.cert, privateKey: pkcs1 }).key).toBe(rsa.key);
     const sec1 = converted(server.key, 'ec');
     expect(sec1).toContain('BEGIN EC PRIVATE KEY');
     const parameters = converted('', 'ecparam', '-name', 'prime256v1');
-    expect(checkedMaterial({ cert: server.cert, privateKey: parameters + sec1 }).key).toBe(server.key);
+    expect(checked({ cert: server.cert, privateKey: parameters + sec1 }).key).toBe(server.key);
     const ed25519 = root.issue({ key: 'ed25519' });
-    expect(checkedMaterial({ cert: ed25519.cert, privateKey: ed25519.key }).key).toBe(ed25519.key);
+    expect(checked({ cert: ed25519.cert, privateKey: ed25519.key }).key).toBe(ed25519.key);
     expect([rsa, server, ed25519].map(({ leaf }) => factsOf(new X509Certificate(leaf)))).toMatchObject([
       { keyType: 'RSA', keyBits: 2048 },
       { keyType: 'EC', keyBits: 256 },
@@ -443,9 +449,21 @@ test('the service accepts exactly what OpenSSL accepts for a listener at securit
     ...(isTaken(sha1) ? [] : [sha1]),
   ];
   const isAccepted = ({ cert, key }: { readonly cert: string; readonly key: string }) =>
-    materialIssues(readMaterial({ cert, privateKey: key })).length === 0;
+    runSync(materialIssues(read({ cert, privateKey: key }))).length === 0;
   for (const material of issued) expect(isAccepted(material), material.cert).toBe(isTaken(material));
   expect(isAccepted(sha1)).toBe(false);
+});
+
+test('a chain is verified in steps of one signature, also to find the issuer of a certificate', () => {
+  const stepsOf = (cert: string) => {
+    let steps = 0;
+    try {
+      for (const task = readMaterial({ cert }); !task.next().done; ) steps += 1;
+    } catch {}
+    return steps;
+  };
+  expect(stepsOf(server.cert + root.leaf)).toBe(3);
+  expect(stepsOf(server.leaf + root.leaf + intermediate.leaf)).toBe(4);
 });
 
 test('the facts of a stored chain are read without verifying it, and without keys that are too large', () => {

@@ -1,4 +1,5 @@
 import { type InputIssue, ServiceError } from '../../../platform/errors.ts';
+import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
 import { CERTIFICATE_API } from '../../../protocol/apis/certificate-control.ts';
 import {
   checkedMaterial,
@@ -34,11 +35,13 @@ export function certificatePlugin(certificates: ListenerCertificates): ControlPl
     return { ...current, change };
   };
   return tablePlugin(CERTIFICATE_API, {
-    insertcacertificate: (command) => {
-      const { authorities, change } = listenerOf(command);
+    insertcacertificate: async (command) => {
+      listenerOf(command);
       const fileName = fileNameOf(command);
-      const { leaf, key } = materialOf({ cert: requiredText(command, 'ca_cert_pem') });
+      const { leaf, key } = await materialOf({ cert: requiredText(command, 'ca_cert_pem') });
       if (key !== null) throw new ControlRefusal('Invalid ca_cert_pem: it holds a private key, which must stay secret');
+      // Again: other commands may have changed it meanwhile.
+      const { authorities, change } = listenerOf(command);
       if (authorities.some((authority) => authority.fileName === fileName)) {
         throw new ControlRefusal('File already exists');
       }
@@ -56,13 +59,13 @@ export function certificatePlugin(certificates: ListenerCertificates): ControlPl
       if (remaining.length === authorities.length) throw new ControlRefusal('File not found');
       return change({ authorities: remaining });
     },
-    setservercertificate: (command) => {
-      const { change } = listenerOf(command);
+    setservercertificate: async (command) => {
+      listenerOf(command);
       const fileName = fileNameOf(command);
       const privateKey = requiredText(command, 'key_pem');
-      const { leaf, cert, key } = materialOf({ cert: requiredText(command, 'cert_pem'), privateKey });
+      const { leaf, cert, key } = await materialOf({ cert: requiredText(command, 'cert_pem'), privateKey });
       if (key === null) throw new ControlRefusal('Invalid/missing key_pem');
-      return change({ server: { fileName, fingerprint256: leaf.fingerprint256, cert, key } });
+      return listenerOf(command).change({ server: { fileName, fingerprint256: leaf.fingerprint256, cert, key } });
     },
     removeservercertificate: (command) => {
       const { server, change } = listenerOf(command);
@@ -84,9 +87,9 @@ function fileNameOf(command: ControlCommand): string {
   return name;
 }
 
-function materialOf(input: MaterialInput) {
+async function materialOf(input: MaterialInput) {
   try {
-    return checkedMaterial(input);
+    return await runInSlices(checkedMaterial(input));
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     throw new ControlRefusal(materialRefusal((error.info?.issues ?? []) as readonly InputIssue[]));

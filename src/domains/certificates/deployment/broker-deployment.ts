@@ -18,7 +18,7 @@ interface BrokerDeploymentOptions {
   readonly rows: DeploymentRows;
   readonly timeoutMs: number;
   /** Errors: INVALID if the certificate must no longer be deployed. */
-  readonly materialOf: (row: CertificateRow) => CertificateMaterial;
+  readonly materialOf: (row: CertificateRow) => Promise<CertificateMaterial>;
 }
 
 type Target = FoundListener | ServiceError;
@@ -52,7 +52,7 @@ export class BrokerDeployment {
     };
     let material: CertificateMaterial;
     try {
-      material = materialOf(row);
+      material = await materialOf(row);
       if (material.key !== null) this.#requireOwnBroker();
     } catch (error) {
       for (const listener of found) await cancel(listener);

@@ -4,13 +4,13 @@ import { ConcurrencyLimit } from '../../../platform/scheduling/concurrency-limit
 import { LeasedMutex } from '../../../platform/scheduling/leased-mutex.ts';
 import type { Sealer } from '../../../platform/storage/encryption/sealed.ts';
 import type { Storage } from '../../../platform/storage/storage.ts';
-import { type CertificateMaterial, checkedMaterial } from '../../../protocol/certificates/certificate-material.ts';
+import type { CertificateMaterial } from '../../../protocol/certificates/certificate-material.ts';
 import { type ListenerEntry, listListeners } from '../../../protocol/control/listeners.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import type { BrokerService } from '../../brokers/broker-service.ts';
 import type { CertificateCache, CertificateRecord, CertificateRow, DeploymentRecord } from '../certificate-cache.ts';
-import { withInputPath } from '../certificate-input.ts';
+import { checkedAt } from '../certificate-input.ts';
 import { keyContext } from '../certificate-service.ts';
 import { BrokerDeployment, type ListenerOutcome } from './broker-deployment.ts';
 import { DeploymentRows } from './deployment-rows.ts';
@@ -83,7 +83,7 @@ export class CertificateDeployer {
   ): Promise<DeploymentResult[]> {
     checkTargets(targets);
     const { id, hasPrivateKey } = certificate;
-    this.#materialOf(await this.#rows.reserve(id, []));
+    await this.#materialOf(await this.#rows.reserve(id, []));
     return this.#onEach(certificate, targets, viewer, (deployment, addresses) =>
       deployment.deploy(id, hasPrivateKey, addresses),
     );
@@ -144,12 +144,9 @@ export class CertificateDeployer {
     );
   }
 
-  #materialOf({ id, cert, sealedKey }: CertificateRow): CertificateMaterial {
+  #materialOf({ id, cert, sealedKey }: CertificateRow): Promise<CertificateMaterial> {
     const privateKey = sealedKey && this.#options.sealer.open(sealedKey, keyContext(id));
-    return withInputPath(
-      () => checkedMaterial({ cert, privateKey }),
-      () => 'input.certificateId',
-    );
+    return checkedAt({ cert, privateKey }, () => 'input.certificateId');
   }
 }
 

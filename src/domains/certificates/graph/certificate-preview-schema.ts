@@ -1,4 +1,5 @@
 import { builder, signedIn } from '../../../gateway/graphql/builder.ts';
+import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
 import { factsOf } from '../../../protocol/certificates/certificate-facts.ts';
 import { readMaterial } from '../../../protocol/certificates/certificate-material.ts';
 import { CertificateInfo } from './certificate-schema.ts';
@@ -20,6 +21,6 @@ builder.queryFields((t) => ({
         required: true,
       }),
     },
-    resolve: (_root, { cert }) => factsOf(readMaterial({ cert }).leaf),
+    resolve: async (_root, { cert }) => factsOf((await runInSlices(readMaterial({ cert }))).leaf),
   }),
 }));
