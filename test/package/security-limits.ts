@@ -164,6 +164,10 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'Bytes before a CONNECT is accepted': ['data-plane/broker/packets/packet-reader.ts', 'MAX_CONNECT_BYTES'],
   'Timeout for a CONNECT': ['data-plane/broker/limits.ts', 'connectTimeoutMs'],
   'Concurrent TLS handshakes of one listener': ['data-plane/broker/limits.ts', 'maxHandshakes'],
+  'Levels of a rule of access control of an embedded broker': [
+    'data-plane/broker/dynamic-security/role-commands.ts',
+    'MAX_LEVELS',
+  ],
   'Levels of an MQTT topic, filter or will': ['protocol/mqtt/topics.ts', 'MAX_TOPIC_LEVELS'],
   'Values of a message that a stream or a bridge reads as JSON': ['platform/text/json-bounds.ts', 'MAX_MESSAGE_VALUES'],
   'Levels of a value of a message that a stream or a PostgreSQL bridge copies': [

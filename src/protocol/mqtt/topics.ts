@@ -1,13 +1,17 @@
+/** Maximum length of a UTF-8 string of MQTT (5, 1.5.4). */
+export const MAX_STRING_BYTES = 65_535;
+
 /** Returns why a topic name is invalid, or `null`. A broker would close the connection for an invalid one. */
 export function topicProblem(topic: string): string | null {
   if (topic === '') return 'must not be empty';
   // A UTF-16 code unit has at most three bytes.
-  if (topic.length * 3 > 65_535 && Buffer.byteLength(topic) > 65_535) return 'must not exceed 65535 bytes';
+  if (topic.length * 3 > MAX_STRING_BYTES && Buffer.byteLength(topic) > MAX_STRING_BYTES) return TOO_LONG;
   if (PLAIN_TOPIC.test(topic)) return null;
   if (/[+#\0]/.test(topic)) return 'must not contain +, # or NUL';
   return FORBIDDEN.test(topic) ? 'must not contain control characters, noncharacters or half surrogate pairs' : null;
 }
 
+const TOO_LONG = `must not exceed ${MAX_STRING_BYTES} bytes`;
 /** A fast check: most topics are printable ASCII without wildcards. */
 const PLAIN_TOPIC = /^[ !"$-*,-~]*$/;
 /** For these characters a receiver may close the connection, and Mosquitto does (MQTT 5, 1.5.4). */
@@ -28,7 +32,7 @@ export function levelProblem(text: string): string | null {
 
 /** Returns why a text is too long for a field of MQTT (5, 1.5.4), or `null`. */
 export const lengthProblem = (text: string): string | null =>
-  Buffer.byteLength(text) > 65_535 ? 'must not exceed 65535 bytes' : null;
+  Buffer.byteLength(text) > MAX_STRING_BYTES ? TOO_LONG : null;
 
 /** Returns why a text cannot be a UTF-8 string of MQTT (5, 1.5.4), or `null`. */
 export function stringProblem(text: string): string | null {

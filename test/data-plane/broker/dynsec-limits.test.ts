@@ -87,6 +87,19 @@ test('rules and memberships beyond the limit are refused', async () => {
   ]);
 });
 
+test('rules with more levels than topics can have are refused in every command', async () => {
+  const run = startLimited({});
+  const acl = (levels: number) => ({ acltype: 'publishClientSend', topic: Array(levels).fill('%c').join('/') });
+  expect(
+    await run(
+      { command: 'createRole', rolename: 'a', acls: [acl(201)] },
+      { command: 'createRole', rolename: 'b', acls: [acl(1), acl(202)] },
+      { command: 'modifyRole', rolename: 'a', acls: [acl(21_845)] },
+      { command: 'addRoleACL', rolename: 'a', ...acl(202) },
+    ),
+  ).toEqual([null, 'Invalid ACL topic', 'Invalid ACL topic', 'Invalid ACL topic']);
+});
+
 test('the size of access control is limited, and changes that reduce it always succeed', async () => {
   const run = startLimited({ size: 1_000 });
   const text = 'x'.repeat(400);

@@ -99,7 +99,10 @@ const ruleOf = (fields: Fields, aclType: AclType, topic: string): AclRule => ({
   allow: flagOf(fields, 'allow', false),
 });
 
-/** `undefined` if there is no list. Entries that are no rules, and repeated topics, are skipped. */
+/**
+ * `undefined` if there is no list. Entries that are no rules, and repeated topics, are skipped. Unlike Mosquitto, refuses
+ * rules with more levels than a topic can have: thousands of `%c` would be replaced for each connection.
+ */
 function aclsOf(fields: Fields, state: AccessState): AclRule[] | undefined {
   const entries = fieldOf(fields, 'acls');
   if (!Array.isArray(entries)) return undefined;
@@ -110,6 +113,7 @@ function aclsOf(fields: Fields, state: AccessState): AclRule[] | undefined {
     const topic = fieldOf(entry, 'topic');
     const aclType = typeof type === 'string' ? TYPES.get(type.toLowerCase()) : undefined;
     if (!aclType || typeof topic !== 'string' || topic === '' || isTooLong(topic) || /\p{Cs}/u.test(topic)) continue;
+    if (hasTooManyLevels(topic)) throw new ControlRefusal('Invalid ACL topic');
     const key = `${aclType} ${topic}`;
     if (!acls.has(key)) acls.set(key, ruleOf(entry, aclType, topic));
   }
@@ -129,10 +133,11 @@ function roleAndAcl(fields: Fields, state: AccessState) {
 /** Mosquitto's maximum number of topic levels. */
 const MAX_LEVELS = 201;
 
+const hasTooManyLevels = (topic: string): boolean => topic.split('/', MAX_LEVELS + 1).length > MAX_LEVELS;
+
 function isFilter(topic: string): boolean {
-  if (topic === '') return false;
+  if (topic === '' || hasTooManyLevels(topic)) return false;
   const levels = topic.split('/');
-  if (levels.length > MAX_LEVELS) return false;
   return levels.every(
     (level, index) => !/[+#]/.test(level) || level === '+' || (level === '#' && index === levels.length - 1),
   );

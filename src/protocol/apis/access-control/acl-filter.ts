@@ -1,4 +1,4 @@
-import { filterProblem } from '../../mqtt/topics.ts';
+import { filterProblem, MAX_STRING_BYTES } from '../../mqtt/topics.ts';
 
 /** Which of `%c` (client id) and `%u` (user name) an ACL topic contains as a whole level. Mosquitto 2.1. */
 export interface Substitution {
@@ -13,12 +13,17 @@ export function substitutionOf(topic: string): Substitution | null {
   return substitution.clientId || substitution.username ? substitution : null;
 }
 
-/** Replaces each level that equals `placeholder`. `null` if the value is unknown or not allowed at that level. */
+/**
+ * Replaces each level that equals `placeholder`. `null` if the value is unknown or not allowed at that level, or if no
+ * topic is long enough for the values: a rule and a client id of 64 KiB each would make a filter of a gigabyte.
+ */
 export function substitute(topic: string, placeholder: '%c' | '%u', value: string | null): string | null {
   const levels = topic.split('/');
   const first = levels.indexOf(placeholder);
   if (first < 0) return topic;
   if (value === null || value.includes('/') || !isAllowedAt(first, value)) return null;
+  const count = levels.reduce((sum, level) => (level === placeholder ? sum + 1 : sum), 0);
+  if (count * Buffer.byteLength(value) > MAX_STRING_BYTES) return null;
   return levels.map((level) => (level === placeholder ? value : level)).join('/');
 }
 

@@ -204,6 +204,15 @@ describe('%c and %u', () => {
     expect(ask(['send %u'], 'PUBLISH', 'user', undefined, as('id', null))).toBeNull();
   });
 
+  test('match nothing where their values are longer than any topic, and use no memory', () => {
+    const [three, many] = ['%c/%c/%c', `%u/${'%c/'.repeat(21_840)}%c`];
+    const own = 'x'.repeat(21_000);
+    expect(ask([`send ${three}`], 'PUBLISH', `${own}/${own}/${own}`, undefined, as(own))).toBe(true);
+    const bound = bindRole(compileRole(role([`send ${three}`, `send ${many}`]), MOSQUITTO_2_1), as('x'.repeat(30_000)));
+    expect(bound.rules.PUBLISH.patterns.map(({ filter }) => filter)).toEqual([null, null]);
+    expect(decide([bound], 'PUBLISH', 'a')).toBeNull();
+  });
+
   test('leave a role as it is that has none of them', () => {
     const compiled = compileRole(role(['send a', 'subscribe-literal %c']), MOSQUITTO_2_1);
     expect(bindRole(compiled, as('id'))).toBe(compiled);
