@@ -60,6 +60,7 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
     'domains/clients/inspect/early-lines.ts',
     'MAX_BYTES',
   ],
+  'Levels of the topic of `explainAccess` and `whoCan`': ['protocol/mqtt/topics.ts', 'MAX_TOPIC_LEVELS'],
   'Roles that `explainAccess` adds or removes': ['domains/access-control/explain/access-explainer.ts', 'MAX_ROLES'],
   'Characters of the path of a message that passed MQTT bridges': ['data-plane/bridges/mqtt/bridge-path.ts', 'LONGEST'],
   'Notification channels of a project, and of the service itself': [

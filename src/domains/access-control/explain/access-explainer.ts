@@ -24,9 +24,10 @@ import {
   DEFAULT_ACL_OF,
   defaultAllows,
 } from '../../../protocol/apis/access-control/acl-evaluation.ts';
-import { filterProblem, topicProblem } from '../../../protocol/mqtt/topics.ts';
+import { withoutShare } from '../../../protocol/mqtt/filter-match.ts';
+import { filterProblem, levelProblem, topicProblem } from '../../../protocol/mqtt/topics.ts';
 import { elsewhereOf, remarksOn } from './access-remarks.ts';
-import { clientIdsOf, hasClientId, hasUsername, RULES_PER_STEP, type RuleMatch, RuleMatcher } from './rule-matcher.ts';
+import { clientIdsOf, hasClientId, hasUsername, type RuleMatch, RuleMatcher, RuleSteps } from './rule-matcher.ts';
 
 /**
  * `otherPlugins`: names of other plugins that may decide; `null` if they are unknown. Errors: INVALID (the topic or
@@ -71,7 +72,7 @@ export function* explainAccess(
   return {
     ...result,
     elsewhere: elsewhereOf(result, username, dialect, otherPlugins),
-    remarks: remarksOn({ query, identity, policy, dialect, result, sources, oppositeIds }),
+    remarks: yield* remarksOn({ query, identity, policy, dialect, result, sources, oppositeIds }),
   };
 }
 
@@ -91,6 +92,7 @@ function* evaluate(
   const byClientId = new Map<string, boolean>();
   /** Number of rules of roles that did not decide. They do not decide either if the client holds them a second time. */
   const counts = new Map<string, number>();
+  const steps = new RuleSteps();
   let lookedAtTotal = 0;
   for (const source of sources) {
     const role = policy.roles.get(source.rolename);
@@ -111,7 +113,7 @@ function* evaluate(
         if (verdict === 'UNDECIDABLE')
           for (const [clientId, allowed] of decisionsByClientId(match, identity, levels))
             if (!byClientId.has(clientId)) byClientId.set(clientId, allowed);
-        if (lookedAtTotal % RULES_PER_STEP === 0) yield;
+        if (steps.isEndedBy(match.characters)) yield;
       }
       counts.set(source.rolename, lookedAtTotal - before);
     }
@@ -140,7 +142,8 @@ function* decisionsByClientId(
 }
 
 export function checkTopic(action: AccessAction, topic: string): void {
-  const reason = action === 'PUBLISH' || action === 'RECEIVE' ? topicProblem(topic) : filterProblem(topic);
+  const isMessage = action === 'PUBLISH' || action === 'RECEIVE';
+  const reason = (isMessage ? topicProblem(topic) : filterProblem(topic)) ?? levelProblem(withoutShare(topic));
   if (reason !== null) throw invalid([{ path: 'topic', reason }]);
 }
 

@@ -1,3 +1,4 @@
+import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import type {
   AccessIdentity,
   AccessQuery,
@@ -10,6 +11,7 @@ import { type Substitution, substitutionOf } from '../../../protocol/apis/access
 import { ruleWords } from '../../../protocol/apis/access-control/rule-words.ts';
 import { filterCovers } from '../../../protocol/mqtt/filter-match.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
+import { RuleSteps } from './rule-matcher.ts';
 
 interface RemarkContext {
   readonly query: AccessQuery;
@@ -20,6 +22,16 @@ interface RemarkContext {
   readonly result: Omit<Explanation, 'elsewhere' | 'remarks'>;
   readonly sources: readonly RoleSource[];
   readonly oppositeIds: readonly string[];
+  readonly unusual: UnusualRules;
+}
+
+interface UnusualRules {
+  /** What the evaluated rules contain. */
+  readonly uses: Substitution;
+  /** The first rule that contains `%c` or `%u`. */
+  readonly substituted: AclRule | null;
+  /** The first rule that is not a valid filter. */
+  readonly invalid: AclRule | null;
 }
 
 /** `otherPlugins` is `null` if they are unknown. */
@@ -56,8 +68,27 @@ function beyondRules({ reason, allowed }: RemarkContext['result'], username: str
     : null;
 }
 
-export function remarksOn(context: RemarkContext): string[] {
-  return REMARKS.map((remark) => remark(context)).filter((text) => text !== null);
+export function* remarksOn(context: Omit<RemarkContext, 'unusual'>): SlicedTask<string[]> {
+  const unusual = yield* unusualRulesOf(context.result);
+  return REMARKS.map((remark) => remark({ ...context, unusual })).filter((text) => text !== null);
+}
+
+function* unusualRulesOf({ lookedAt }: RemarkContext['result']): SlicedTask<UnusualRules> {
+  const steps = new RuleSteps();
+  const uses = { clientId: false, username: false };
+  let substituted: AclRule | null = null;
+  let invalid: AclRule | null = null;
+  for (const { rule } of lookedAt) {
+    if (rule === null) continue;
+    const { topic } = rule;
+    const substitution = substitutionOf(topic);
+    if (substitution !== null) substituted ??= rule;
+    uses.clientId ||= substitution?.clientId === true;
+    uses.username ||= substitution?.username === true;
+    if (invalid === null && filterProblem(topic) !== null) invalid = rule;
+    if (steps.isEndedBy(topic.length)) yield;
+  }
+  return { uses, substituted, invalid };
 }
 
 type Remark = (context: RemarkContext) => string | null;
@@ -101,17 +132,15 @@ const REMARKS: readonly Remark[] = [
     const more = oppositeIds.length > MAX_IDS ? ` and ${oppositeIds.length - MAX_IDS} more` : '';
     return `The query has no client id. With client id ${ids}${more} the access is ${result.allowed ? 'denied' : 'allowed'}.`;
   },
-  ({ dialect, result }) => {
-    const rule = dialect.substitution ? undefined : rulesOf(result).find(({ topic }) => substitutionOf(topic));
-    return rule
-      ? `Mosquitto before 2.1 does not replace %c and %u, so ${nameOf(rule)} matches for no client id or user name.`
+  ({ dialect, unusual: { substituted } }) => {
+    return substituted !== null && !dialect.substitution
+      ? `Mosquitto before 2.1 does not replace %c and %u, so ${nameOf(substituted)} matches for no client id or user name.`
       : null;
   },
-  ({ dialect, result, identity: { clientId, username } }) => {
+  ({ dialect, unusual: { uses }, identity: { clientId, username } }) => {
     if (!dialect.substitution) return null;
-    const uses = (key: keyof Substitution) => rulesOf(result).some(({ topic }) => substitutionOf(topic)?.[key]);
     const value =
-      isUnusable(clientId) && uses('clientId') ? clientId : isUnusable(username) && uses('username') ? username : null;
+      isUnusable(clientId) && uses.clientId ? clientId : isUnusable(username) && uses.username ? username : null;
     return value === null
       ? null
       : `Rules with %c or %u never match for "${value}", because it is empty or contains /, + or #.`;
@@ -134,13 +163,10 @@ const REMARKS: readonly Remark[] = [
     FILTER_ACTIONS.has(action) && topic.startsWith('$share/')
       ? 'A shared subscription is compared by its full name. A rule for its topics alone does not match; a rule that begins with $share/+/ does.'
       : null,
-  ({ result }) => {
-    const { decidedBy } = result;
+  ({ result: { decidedBy }, unusual: { invalid } }) => {
     if (decidedBy?.verdict === 'INVALID_DENIED' && decidedBy.rule !== null)
       return `${invalidFilter(decidedBy.rule)} Mosquitto 2.1 denies what it compares with such a rule: remove it.`;
-    const rule = rulesOf(result).find(({ topic }) => filterProblem(topic) !== null);
-    if (rule === undefined) return null;
-    return invalidFilter(rule);
+    return invalid && invalidFilter(invalid);
   },
   ({ sources, policy }) => {
     const missing = [...new Set(sources.map(({ rolename }) => rolename))].filter((name) => !policy.roles.has(name));
@@ -152,9 +178,6 @@ const REMARKS: readonly Remark[] = [
 
 const invalidFilter = (rule: AclRule): string =>
   `The filter of the rule for ${ruleWords(rule)} is not a valid topic filter (${filterProblem(rule.topic)}).`;
-
-const rulesOf = ({ lookedAt }: RemarkContext['result']): AclRule[] =>
-  lookedAt.map(({ rule }) => rule).filter((rule) => rule !== null);
 
 const quoted = (name: string): string => `"${name}"`;
 const nameOf = (rule: AclRule): string => `the rule for ${ruleWords(rule)}`;

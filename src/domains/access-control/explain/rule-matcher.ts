@@ -12,8 +12,22 @@ import { isAllowedAt } from '../../../protocol/apis/access-control/acl-filter.ts
 import { compareInvalid, isPrefix } from '../../../protocol/apis/access-control/invalid-filter.ts';
 import { filterMatches, hasWildcard } from '../../../protocol/mqtt/filter-match.ts';
 
-/** Number of rules that are evaluated before other work runs. */
-export const RULES_PER_STEP = 64;
+/** Number of rules that are evaluated before other work runs; also this many times 1,024 characters of them. */
+const RULES_PER_STEP = 64;
+const CHARACTERS_OF_RULE = 1_024;
+
+/** Counts evaluated rules. A rule may have thousands of levels, so its characters count, too. */
+export class RuleSteps {
+  #rules = 0;
+
+  /** Returns whether other work must run before the next rule. */
+  isEndedBy(characters: number): boolean {
+    this.#rules += 1 + characters / CHARACTERS_OF_RULE;
+    if (this.#rules < RULES_PER_STEP) return false;
+    this.#rules = 0;
+    return true;
+  }
+}
 
 /** The clients that a rule decides for. `null` values are those of every client. */
 interface RuleCase {
@@ -28,6 +42,8 @@ interface RuleCase {
 export interface RuleMatch {
   /** `null` for the wildcard flag of the role. */
   readonly rule: AclRule | null;
+  /** Number of characters of the rule that were compared. */
+  readonly characters: number;
   /** Without a common client. */
   readonly cases: readonly RuleCase[];
 }
@@ -53,24 +69,28 @@ export class RuleMatcher {
   /** Yields the rules in the order of the broker, up to the first rule that matches for every client. */
   *evaluate(role: AccessRole): Generator<RuleMatch, void, void> {
     if (this.#action === 'SUBSCRIBE' && deniesWildcards(role, this.#dialect) && hasWildcard(this.#topic)) {
-      yield { rule: null, cases: EVERY_CLIENT };
+      yield { rule: null, characters: 0, cases: EVERY_CLIENT };
       return;
     }
     const literal = literalsOf(role, this.#action).findLast(({ topic }) => topic === this.#topic);
     if (literal) {
-      yield { rule: literal, cases: EVERY_CLIENT };
+      yield { rule: literal, characters: 0, cases: EVERY_CLIENT };
       return;
     }
     for (const rule of patternsOf(role, this.#action)) {
-      const cases = isComparedInvalid(rule, this.#dialect) ? this.#invalidCases(rule) : this.#casesOf(rule);
-      yield { rule, cases };
+      const { aclType, topic } = rule;
+      const isInvalid = isComparedInvalid({ topic }, this.#dialect);
+      const cases = isInvalid ? this.#invalidCases(topic) : this.#casesOf({ aclType, topic });
+      yield { rule, characters: topic.length, cases };
       if (cases === EVERY_CLIENT || cases === EVERY_CLIENT_DENIED) return;
     }
   }
 
-  #casesOf(rule: AclRule): readonly RuleCase[] {
+  #casesOf(rule: Pick<AclRule, 'aclType' | 'topic'>): readonly RuleCase[] {
     const filter = filterOf(rule, this.#dialect);
-    if (filter === null) return NO_CLIENT;
+    // A rule has at most a final `#` more than what it matches.
+    const maxLevels = this.#levels.length + 1;
+    if (filter === null || filter.split('/', maxLevels + 1).length > maxLevels) return NO_CLIENT;
     const open = this.#dialect.substitution && filter.includes('%') ? filter.replaceAll(PLACEHOLDER, '+') : filter;
     if (!this.#matches(open, this.#topic)) return NO_CLIENT;
     return open === filter ? EVERY_CLIENT : this.#placeholderValues(filter);
@@ -87,7 +107,7 @@ export class RuleMatcher {
     return [{ username: found['%u'], clientId: found['%c'] }];
   }
 
-  #invalidCases({ topic }: AclRule): readonly RuleCase[] {
+  #invalidCases(topic: string): readonly RuleCase[] {
     const isFilter = this.#matches !== filterMatches;
     const { placeholders, result } = compareInvalid(topic, this.#topic, isFilter);
     if (placeholders.length === 0) return result === null ? EVERY_CLIENT_DENIED : result ? EVERY_CLIENT : NO_CLIENT;

@@ -14,7 +14,7 @@ import {
 } from '../../../protocol/apis/access-control/access-order.ts';
 import { brokerRefuses, closingProblem, defaultAllows } from '../../../protocol/apis/access-control/acl-evaluation.ts';
 import { canBeAnonymous, checkTopic } from './access-explainer.ts';
-import { clientIdsOf, hasUsername, RULES_PER_STEP, type RuleMatch, RuleMatcher } from './rule-matcher.ts';
+import { clientIdsOf, hasUsername, type RuleMatch, RuleMatcher, RuleSteps } from './rule-matcher.ts';
 
 /** `rule` is `null` for the wildcard flag of the role. */
 interface RuleDecision {
@@ -150,11 +150,10 @@ class TopicDecisions {
     if (cached !== undefined) return cached;
     const role = this.#policy.roles.get(rolename);
     const matching: RuleMatch[] = [];
-    let count = 0;
+    const steps = new RuleSteps();
     for (const match of role ? this.#matcher.evaluate(role) : []) {
       if (match.cases.length > 0) matching.push(match);
-      count += 1;
-      if (count % RULES_PER_STEP === 0) yield;
+      if (steps.isEndedBy(match.characters)) yield;
     }
     this.#matching.set(rolename, matching);
     return matching;

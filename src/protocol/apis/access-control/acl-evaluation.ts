@@ -121,13 +121,16 @@ export const patternsOf = (role: AccessRole, action: AccessAction): AclRule[] =>
 export const literalsOf = (role: AccessRole, action: AccessAction): AclRule[] => rulesOf(role, LITERALS[action]);
 
 /** Returns the topic filter of a pattern rule with its `%c` and `%u`; `null` if the rule matches nothing. */
-export function filterOf({ aclType, topic }: AclRule, dialect: AccessDialect): string | null {
+export function filterOf(
+  { aclType, topic }: Pick<AclRule, 'aclType' | 'topic'>,
+  dialect: AccessDialect,
+): string | null {
   const comparesTopics = aclType === 'publishClientSend' || aclType === 'publishClientReceive';
   return effectiveFilter(topic, comparesTopics || dialect.wildcardsExcludeDollar);
 }
 
 /** Whether a pattern rule denies what is compared with it, see invalid-filter.ts. */
-export const isComparedInvalid = ({ topic }: AclRule, dialect: AccessDialect): boolean =>
+export const isComparedInvalid = ({ topic }: Pick<AclRule, 'topic'>, dialect: AccessDialect): boolean =>
   dialect.invalidRulesDeny && filterProblem(topic) !== null;
 
 export const filterCoversFor = (dialect: AccessDialect) =>

@@ -6,10 +6,12 @@ export interface Substitution {
   readonly username: boolean;
 }
 
+const CLIENT_ID_LEVEL = /(?:^|\/)%c(?:\/|$)/;
+const USERNAME_LEVEL = /(?:^|\/)%u(?:\/|$)/;
+
 export function substitutionOf(topic: string): Substitution | null {
   if (!topic.includes('%')) return null;
-  const levels = topic.split('/');
-  const substitution = { clientId: levels.includes('%c'), username: levels.includes('%u') };
+  const substitution = { clientId: CLIENT_ID_LEVEL.test(topic), username: USERNAME_LEVEL.test(topic) };
   return substitution.clientId || substitution.username ? substitution : null;
 }
 

@@ -27,26 +27,31 @@ export function compareInvalid(rule: string, topic: string, isFilter: boolean): 
   const is = (result: boolean | null): Comparison => ({ placeholders, result });
   if (rule === '') return is(null);
   if (rule.startsWith('$') !== topic.startsWith('$')) return is(false);
+  // A mismatch looks for a `#` that another character follows, in all of the rest.
+  const lastNoticed = rule.slice(0, -1).lastIndexOf('#');
+  const isNoticedFrom = (index: number) => index <= lastNoticed;
+  const endsAt = (index: number) => index === rule.length || (index + 2 === rule.length && rule.endsWith('/#'));
   const startsLevel = (index: number) => index === 0 || rule[index - 1] === '/';
   let at = 0;
   let position = 0;
   while (at < rule.length) {
     const name = startsLevel(at) ? placeholderAt(rule, at) : null;
     if (name !== null) {
-      const [value = ''] = topic.slice(position).split('/', 1);
+      const end = topic.indexOf('/', position);
+      const value = topic.slice(position, end === -1 ? topic.length : end);
       at += 2;
       position += value.length;
       if (value === '' || value === '+' || value === '#') return is(false);
-      placeholders.push({ name, value, deniesPrefixes: isNoticedIn(rule.slice(at)) });
-      if (position === topic.length && (at === rule.length || rule.slice(at) === '/#')) return is(true);
+      placeholders.push({ name, value, deniesPrefixes: isNoticedFrom(at) });
+      if (position === topic.length && endsAt(at)) return is(true);
     }
     const char = rule[at];
     if (char !== undefined && char === topic[position]) {
       at += 1;
       position += 1;
       if (position < topic.length) continue;
-      if (at === rule.length || rule.slice(at) === '/#') return is(true);
-      if (rule.slice(at) === '+') return is(startsLevel(at) ? true : null);
+      if (endsAt(at)) return is(true);
+      if (at + 1 === rule.length && rule[at] === '+') return is(startsLevel(at) ? true : null);
     } else if (char === '+') {
       if (isFilter && topic[position] === '#') return is(false);
       if (!startsLevel(at) || (rule[at + 1] ?? '/') !== '/') return is(null);
@@ -55,7 +60,7 @@ export function compareInvalid(rule: string, topic: string, isFilter: boolean): 
       if (position === topic.length && at === rule.length) return is(true);
     } else if (char === '#') return is(startsLevel(at) && at + 1 === rule.length ? true : null);
     else if (position === topic.length && rule[at - 1] === '+' && rule.startsWith('/#', at)) return is(true);
-    else return is(isNoticedIn(rule.slice(at)) ? null : false);
+    else return is(isNoticedFrom(at) ? null : false);
   }
   return is(false);
 }
@@ -72,8 +77,6 @@ export function resultFor({ placeholders, result }: Comparison, identity: Access
 /** Not empty, and not the whole value. */
 export const isPrefix = (value: string, prefix: string): boolean =>
   prefix !== '' && prefix !== value && value.startsWith(prefix);
-
-const isNoticedIn = (rest: string): boolean => /#./s.test(rest);
 
 function placeholderAt(rule: string, at: number): keyof AccessIdentity | null {
   const next = rule[at + 2] ?? '/';

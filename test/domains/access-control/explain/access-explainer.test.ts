@@ -273,6 +273,9 @@ test.each([
   ['SUBSCRIBE', ''],
   ['SUBSCRIBE', 'a/#/b'],
   ['UNSUBSCRIBE', 'a+'],
+  // 201 levels.
+  ['PUBLISH', '/'.repeat(200)],
+  ['SUBSCRIBE', `$share/group/${'+/'.repeat(200)}#`],
 ] as const)('%s of an invalid topic is refused (%#)', (action, topic) => {
   const error = expect.objectContaining({
     code: 'INVALID',
@@ -280,6 +283,19 @@ test.each([
   });
   expect(() => ask({ action, topic })).toThrow(error);
   expect(() => whoCan(policy, MOSQUITTO_2_1, action, topic)).toThrow(error);
+});
+
+test('topics of 200 levels are evaluated, also of shared subscriptions, and rules with a final # match them', () => {
+  const levels = 'x/'.repeat(199);
+  const deep = policyOf({
+    roles: { deep: [`send ${levels}x/#`, `subscribe $share/group/${levels}x/#`, `receive ${levels}x/x`] },
+    clients: { ada: { roles: ['deep'] } },
+  });
+  for (const dialect of [MOSQUITTO_2_0, MOSQUITTO_2_1]) {
+    expect(ask({ topic: `${levels}x` }, dialect, deep).allowed).toBe(true);
+    expect(ask({ action: 'SUBSCRIBE', topic: `$share/group/${levels}x` }, dialect, deep).allowed).toBe(true);
+    expect(ask({ action: 'RECEIVE', topic: `${levels}x` }, dialect, deep).allowed).toBe(false);
+  }
 });
 
 test('a long list of evaluated rules is truncated, and lookedAtTotal counts all', () => {

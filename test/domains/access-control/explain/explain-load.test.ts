@@ -3,6 +3,8 @@ import { explainAccess } from '../../../../src/domains/access-control/explain/ac
 import { whoCan } from '../../../../src/domains/access-control/explain/who-can.ts';
 import type { SlicedTask } from '../../../../src/platform/scheduling/sliced-task.ts';
 import type { AccessRole } from '../../../../src/protocol/apis/access-control/access-model.ts';
+import { compareInvalid } from '../../../../src/protocol/apis/access-control/invalid-filter.ts';
+import { busyMs } from '../../../support/busy-time.ts';
 import { accessWorld } from '../access-service.ts';
 import { MOSQUITTO_2_1 } from '../dialects.ts';
 import { policyOf } from '../policy/policy-builder.ts';
@@ -62,6 +64,27 @@ test('a role that is held in many ways is looked at once where it decides nothin
   const { value, turns } = counted(explainAccess(policy, MOSQUITTO_2_1, question));
   expect(value).toMatchObject({ allowed: false, lookedAtTotal: 1_500_000 });
   expect(turns).toBeLessThan(1_000);
+});
+
+test('rules of thousands of levels are evaluated in a step each', () => {
+  const big = Array.from({ length: 300 }, (_, n) => `send @${n} ${'%c/'.repeat(21_840)}${n % 2 === 0 ? '+' : '#/x'}`);
+  const policy = policyOf({ roles: { big }, clients: { ada: { roles: ['big'] } } });
+  const topic = Array(200).fill('x').join('/');
+  const question = { username: 'ada', clientId: 'y', action: 'PUBLISH', topic } as const;
+  const explained = counted(explainAccess(policy, MOSQUITTO_2_1, question));
+  expect(explained.value).toMatchObject({ allowed: false, lookedAtTotal: 300 });
+  // The remarks look at the rules a second time.
+  expect(explained.turns).toBeGreaterThanOrEqual(600);
+  expect(counted(whoCan(policy, MOSQUITTO_2_1, 'PUBLISH', topic)).turns).toBeGreaterThanOrEqual(300);
+});
+
+test('an invalid rule is compared in a time that grows with its length only', () => {
+  const levels = 200_000;
+  const before = busyMs();
+  const { placeholders, result } = compareInvalid(`${'%c/'.repeat(levels)}#/x`, `${'x/'.repeat(levels)}x`, false);
+  expect(busyMs() - before).toBeLessThan(3_000);
+  expect(placeholders).toHaveLength(levels);
+  expect(result).toBeNull();
 });
 
 test('one document holds a few explanations, and not dozens', async () => {
