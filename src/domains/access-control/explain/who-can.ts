@@ -1,4 +1,5 @@
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
+import { sortInSteps } from '../../../platform/sorting/sort-in-steps.ts';
 import type { AccessAction, Grantee, RoleSource } from '../../../protocol/apis/access-control/access-explanation.ts';
 import type {
   AccessDialect,
@@ -61,7 +62,7 @@ export function* whoCan(
     if (!account.disabled) yield* consider(account.username, account);
     yield;
   }
-  return found.sort(({ username: one }, { username: other }) => {
+  return yield* sortInSteps(found, ({ username: one }, { username: other }) => {
     if (one === null || other === null) return one === null ? -1 : 1;
     return one < other ? -1 : 1;
   });
