@@ -17,7 +17,7 @@ import type {
   Account,
   Membership,
 } from '../../../protocol/apis/access-control/access-model.ts';
-import { anonymousHoldings, rolesInOrder, rolesOfGroup } from '../../../protocol/apis/access-control/access-order.ts';
+import { anonymousHoldings, rolesInSteps, rolesOfGroup } from '../../../protocol/apis/access-control/access-order.ts';
 import {
   brokerRefuses,
   closingProblem,
@@ -45,7 +45,7 @@ export function* explainAccess(
   checkRoles(policy, query);
   const account = username === null ? null : (policy.clients.get(username) ?? null);
   const identity = { username, clientId: query.clientId ?? account?.clientId ?? null };
-  const sources = sourcesOf(policy, username, account, query);
+  const sources = yield* sourcesOf(policy, username, account, query);
   const { lookedAt, lookedAtTotal, decidedBy, byClientId } = yield* evaluate(
     policy,
     new RuleMatcher(dialect, action, topic),
@@ -90,16 +90,11 @@ function* evaluate(
 ): SlicedTask<Evaluation> {
   const lookedAt: LookedAtRule[] = [];
   const byClientId = new Map<string, boolean>();
-  /** Number of rules of roles that did not decide. They do not decide either if the client holds them a second time. */
-  const counts = new Map<string, number>();
   const steps = new RuleSteps();
   let lookedAtTotal = 0;
   for (const source of sources) {
     const role = policy.roles.get(source.rolename);
-    const known = counts.get(source.rolename);
-    if (known !== undefined && lookedAt.length === MAX_LOOKED_AT) lookedAtTotal += known;
-    else if (role) {
-      const before = lookedAtTotal;
+    if (role) {
       for (const match of matcher.evaluate(role)) {
         lookedAtTotal += 1;
         const verdict = verdictOn(match, identity);
@@ -115,7 +110,6 @@ function* evaluate(
             if (!byClientId.has(clientId)) byClientId.set(clientId, allowed);
         if (steps.isEndedBy(match.characters)) yield;
       }
-      counts.set(source.rolename, lookedAtTotal - before);
     }
     yield;
   }
@@ -162,22 +156,21 @@ function checkRoles(policy: AccessPolicy, { username, withRoles = [], withoutRol
   }
 }
 
-function sourcesOf(
+function* sourcesOf(
   policy: AccessPolicy,
   username: string | null,
   account: Account | null,
   { withRoles = [], withoutRoles = [] }: Pick<AccessQuery, 'withRoles' | 'withoutRoles'>,
-): RoleSource[] {
-  const changed = (held: readonly Membership[]) => [
-    ...held.filter(({ name }) => !withRoles.some((role) => role.name === name)),
-    ...withRoles,
-  ];
+): SlicedTask<RoleSource[]> {
+  const added = new Set(withRoles.map(({ name }) => name));
+  const removed = new Set(withoutRoles);
+  const changed = (held: readonly Membership[]) => [...held.filter(({ name }) => !added.has(name)), ...withRoles];
   const rolesOf = (groupname: string) => rolesOfGroup(policy, groupname);
   const sources =
     username !== null
-      ? rolesInOrder(changed(account?.roles ?? []), account?.groups ?? [], rolesOf)
-      : rolesInOrder([], anonymousHoldings(policy).groups, (groupname) => changed(rolesOf(groupname)));
-  return withoutRoles.length === 0 ? sources : sources.filter(({ rolename }) => !withoutRoles.includes(rolename));
+      ? yield* rolesInSteps(changed(account?.roles ?? []), account?.groups ?? [], rolesOf)
+      : yield* rolesInSteps([], anonymousHoldings(policy).groups, (groupname) => changed(rolesOf(groupname)));
+  return sources.filter(({ rolename }) => !removed.has(rolename));
 }
 
 /** Mosquitto's listener settings decide on connections without a user name; this service cannot read them. */

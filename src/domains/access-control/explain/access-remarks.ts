@@ -169,7 +169,7 @@ const REMARKS: readonly Remark[] = [
     return invalid && invalidFilter(invalid);
   },
   ({ sources, policy }) => {
-    const missing = [...new Set(sources.map(({ rolename }) => rolename))].filter((name) => !policy.roles.has(name));
+    const missing = sources.map(({ rolename }) => rolename).filter((name) => !policy.roles.has(name));
     return missing.length > 0
       ? `Missing roles that the client or its groups still hold: ${missing.map(quoted).join(', ')}.`
       : null;

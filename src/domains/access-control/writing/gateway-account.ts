@@ -66,9 +66,10 @@ interface HeldNames {
 
 export function heldNames(policy: AccessPolicy, username: string | null): HeldNames {
   const held = holdingsOf(policy, username);
-  const groups = (held?.groups ?? []).map(nameOf);
-  const roles = [...(held?.roles ?? []), ...groups.flatMap((name) => rolesOfGroup(policy, name))];
-  return { groups: new Set(groups), roles: new Set(roles.map(nameOf)) };
+  const groups = new Set((held?.groups ?? []).map(nameOf));
+  const roles = new Set((held?.roles ?? []).map(nameOf));
+  for (const group of groups) for (const { name } of rolesOfGroup(policy, group)) roles.add(name);
+  return { groups, roles };
 }
 
 const nameOf = ({ name }: Membership): string => name;

@@ -74,7 +74,7 @@ async function rolesOf(caller: ControlCaller, username: string | null): Promise<
   if (groups === null) return null;
   const rolesOfGroup = (name: string): readonly Membership[] =>
     groups.find(({ groupname }) => groupname === name)?.roles ?? [];
-  const names = [...new Set(rolesInOrder(account.roles, account.groups, rolesOfGroup).map(({ rolename }) => rolename))];
+  const names = rolesInOrder(account.roles, account.groups, rolesOfGroup).map(({ rolename }) => rolename);
   return names.length > MAX_NAMES ? null : callAll(caller, names.map(getRole), parseRole);
 }
 

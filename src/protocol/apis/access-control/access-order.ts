@@ -1,3 +1,4 @@
+import { runSync, type SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import type { RoleSource } from './access-explanation.ts';
 import { ACL_TYPES, type AccessPolicy, type AclRule, type Membership } from './access-model.ts';
 
@@ -20,21 +21,36 @@ export const anonymousHoldings = ({ anonymousGroup }: AccessPolicy): Holdings =>
 export const rolesOfGroup = ({ groups }: AccessPolicy, groupname: string): readonly Membership[] =>
   groups.get(groupname)?.roles ?? [];
 
-/** Returns the roles of an account in the order of evaluation. Names of missing roles are included. */
-export function rolesInOrder(
+type RolesOf = (groupname: string) => readonly Membership[];
+
+/**
+ * Returns the roles of an account in the order of evaluation. Names of missing roles are included. A role that the
+ * account holds several times has its first place only: if it does not decide there, it does not decide later either.
+ */
+export const rolesInOrder = (
   own: readonly Membership[],
   groups: readonly Membership[],
-  rolesOf: (groupname: string) => readonly Membership[],
-): RoleSource[] {
-  const ordered = membershipsInOrder(own).map(({ name, priority }) => ({ rolename: name, group: null, priority }));
-  const inherited = membershipsInOrder(groups).flatMap((group) =>
-    membershipsInOrder(rolesOf(group.name)).map(({ name, priority }) => ({
-      rolename: name,
-      group: group.name,
-      priority,
-    })),
-  );
-  return [...ordered, ...inherited];
+  rolesOf: RolesOf,
+): RoleSource[] => runSync(rolesInSteps(own, groups, rolesOf));
+
+/** As `rolesInOrder`. An account may have thousands of groups of thousands of roles each. */
+export function* rolesInSteps(
+  own: readonly Membership[],
+  groups: readonly Membership[],
+  rolesOf: RolesOf,
+): SlicedTask<RoleSource[]> {
+  const sources = new Map<string, RoleSource>();
+  const add = (memberships: readonly Membership[], group: string | null) => {
+    // Repeated roles are left out before the rest is sorted, so that only the first list of them is.
+    for (const { name, priority } of membershipsInOrder(memberships.filter(({ name }) => !sources.has(name))))
+      if (!sources.has(name)) sources.set(name, { rolename: name, group, priority });
+  };
+  add(own, null);
+  for (const { name } of membershipsInOrder(groups)) {
+    add(rolesOf(name), name);
+    yield;
+  }
+  return [...sources.values()];
 }
 
 /** Compares like strcmp() on UTF-8, which is the order of code points. JavaScript's own order differs beyond U+FFFF. */
