@@ -23,3 +23,7 @@ export function onReturn(listener: () => void): () => void {
     document.removeEventListener('visibilitychange', show);
   };
 }
+
+/** Before a further attempt: 1 s, then twice as long each time up to `maxMs`, reduced at random by up to half. */
+export const backoff = (attempts: number, maxMs: number): Promise<void> =>
+  pause(Math.min(maxMs, 1_000 * 2 ** attempts) * (0.5 + Math.random() / 2));

@@ -1,15 +1,22 @@
 import type { TadaDocumentNode } from 'gql.tada';
-import { type Client, createClient } from 'graphql-ws';
-import { pause } from './connectivity.ts';
+import { type Client, createClient, type FormattedExecutionResult } from 'graphql-ws';
+import { backoff } from './connectivity.ts';
 import { textOf } from './post.ts';
 
 /** Close codes of the service: the credentials have ended, or are missing. */
 const REFUSALS: readonly number[] = [4403, 4401];
 /** Longest wait between two attempts to connect, in milliseconds. */
 const MAX_WAIT_MS = 10_000;
+/** Longest wait before a subscription that has ended is repeated, in milliseconds. */
+const MAX_REPEAT_MS = 30_000;
+/** Codes of errors with which a repeated subscription would end again. */
+const LASTING: readonly unknown[] = ['INVALID', 'NOT_ALLOWED', 'NOT_FOUND', 'NOT_SUPPORTED_BY_BROKER', 'UNAUTHORIZED'];
 /** A connection that is silent for longer than the sum is lost, for example because the computer slept. */
 const PING_MS = 12_000;
 const PONG_MS = 5_000;
+
+/** Errors of a subscription are those of GraphQL, or an event of the socket. */
+const codeOf = (error: unknown): unknown => (Array.isArray(error) ? error[0]?.extensions?.code : undefined);
 
 const isRefusal = (event: unknown): boolean => REFUSALS.includes((event as CloseEvent).code);
 
@@ -54,21 +61,46 @@ export class LiveConnection {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Calls `receive` for each event. `variables` are read again after a reconnect. Returns how to stop. */
+  /**
+   * Calls `receive` for each event. If the service ends the subscription, for example because the broker or the database
+   * cannot be reached, it is repeated, except after an error that lasts. `variables` are read again each time, as after
+   * a reconnect. `onEnd` receives the error, `null` if there is none. Returns how to stop.
+   */
   subscribe<Data, Variables>(
     document: TadaDocumentNode<Data, Variables>,
     variables: Variables & Record<string, unknown>,
     receive: (data: Data) => void,
-    onError: (error: unknown) => void,
+    onEnd: (error: unknown) => void,
   ): () => void {
-    return this.open().subscribe<Data>(
-      { query: textOf(document), variables },
-      {
-        next: ({ data, errors }) => (data ? receive(data) : onError(errors)),
-        error: onError,
-        complete: () => {},
-      },
-    );
+    let stop: (() => void) | null = null;
+    let failures = 0;
+    const start = () => {
+      // An event may have an error instead of data, and may be the last one.
+      let problem: unknown = null;
+      const next = ({ data, errors }: FormattedExecutionResult<Data>) => {
+        problem = data ? null : errors;
+        if (!data) return onEnd(errors);
+        failures = 0;
+        receive(data);
+      };
+      const payload = { query: textOf(document), variables };
+      stop = this.open().subscribe<Data>(payload, { next, error: repeat, complete: () => repeat(problem) });
+    };
+    const repeat = async (error: unknown) => {
+      if (stop === null) return;
+      onEnd(error);
+      if (LASTING.includes(codeOf(error))) return;
+      // Without credentials the connection is closed, and is opened with the next ones.
+      do await backoff(failures++, MAX_REPEAT_MS);
+      while (stop !== null && this.#client === null);
+      if (stop !== null) start();
+    };
+    start();
+    return () => {
+      const end = stop;
+      stop = null;
+      end?.();
+    };
   }
 
   readonly #terminate = (): void => this.#client?.terminate();
@@ -87,7 +119,7 @@ export class LiveConnection {
       // Reported by `closed` below.
       onNonLazyError: () => undefined,
       retryAttempts: Number.POSITIVE_INFINITY,
-      retryWait: (retries) => pause(Math.min(MAX_WAIT_MS, 1_000 * 2 ** retries) * (0.5 + Math.random() / 2)),
+      retryWait: (retries) => backoff(retries, MAX_WAIT_MS),
       keepAlive: PING_MS,
       // A service that is starting or ending may accept a connection and never respond.
       connectionAckWaitTimeout: PONG_MS,

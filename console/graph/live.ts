@@ -28,7 +28,7 @@ interface Followed<Data, Event, State> {
 
 /**
  * The state that a subscription describes. `apply` gets SNAPSHOT and CHANGE; the others concern only `isLive`. After a
- * lost connection the subscription resumes at the last event.
+ * lost connection, or when the service has ended the subscription, it resumes at the last event.
  */
 export function useLive<Data, Variables extends Record<string, unknown>, Event extends LiveEvent, State>(
   document: TadaDocumentNode<Data, Variables>,

@@ -76,7 +76,8 @@ export class MessageTail {
     if (added.length > 0 || stored !== this.#messages) this.#messages = [...added, ...stored].slice(0, STORED);
   }
 
-  fail(filter: string, problem: string): void {
+  /** The subscription of a filter has ended. */
+  fail(filter: string, problem: string | null): void {
     this.#change(filter, { isLive: false, problem });
   }
 

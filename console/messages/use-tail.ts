@@ -46,7 +46,7 @@ export function useTail(brokerId: string, filters: readonly string[], maxRate: n
 }
 
 /** Errors of a subscription are those of GraphQL, or an event of the socket. */
-function messageOf(error: unknown): string {
+function messageOf(error: unknown): string | null {
   const [first] = Array.isArray(error) ? error : [error];
-  return first instanceof Object && 'message' in first ? String(first.message) : '';
+  return first instanceof Object && 'message' in first ? String(first.message) : null;
 }

@@ -106,6 +106,23 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the messages' : CHROMIUM_MISSING, (
     await page.getByRole('row').filter({ hasText: 'a/#/b' }).getByText('last level').waitFor();
   });
 
+  test('arrive without a reload once a broker runs that could not be reached at first', async () => {
+    const service = await startTestService();
+    const mosquitto = await startMosquitto();
+    await addBroker(service, mosquitto.url);
+    await mosquitto.stop();
+    const page = await openFleet(service);
+    await openBroker(page, 'plant', 'Messages');
+    await page.getByLabel('Topic filter', { exact: true }).fill('plant/#');
+    await page.keyboard.press('Enter');
+    const row = page.getByRole('row').filter({ hasText: 'plant/#' });
+    await row.getByText('cannot be reached').waitFor();
+    await mosquitto.start();
+    await row.getByText('live', { exact: true }).waitFor({ timeout: 60_000 });
+    await (await mosquitto.client()).publishAsync('plant/state', 'running', { qos: 1 });
+    await page.getByRole('button', { name: 'plant/state', exact: true }).waitFor();
+  });
+
   test('are published with properties, after a check that sends nothing, and the screen says what the broker reported', async () => {
     const service = await startTestService();
     const mosquitto = await startMosquitto();
