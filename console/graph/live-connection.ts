@@ -62,9 +62,9 @@ export class LiveConnection {
   }
 
   /**
-   * Calls `receive` for each event. If the service ends the subscription, for example because the broker or the database
-   * cannot be reached, it is repeated, except after an error that lasts. `variables` are read again each time, as after
-   * a reconnect. `onEnd` receives the error, `null` if there is none. Returns how to stop.
+   * Calls `receive` for each event. If the service ends the subscription, for example because the broker cannot be
+   * reached, it is repeated, except after an error that lasts. `variables` are read again each time, as after a
+   * reconnect. `onEnd` receives the error, `null` if there is none. Returns how to stop.
    */
   subscribe<Data, Variables>(
     document: TadaDocumentNode<Data, Variables>,
