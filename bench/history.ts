@@ -86,6 +86,7 @@ async function thirtyDays(): Promise<void> {
     keepMs: 31 * DAY_MS,
     maxBytes: 4_096 * MIB,
     onState: () => undefined,
+    onCut: () => undefined,
     onProblem: (error) => console.error(error),
   });
   await core.open();

@@ -20,6 +20,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
       keepMs: 3 * DAY,
       maxBytes: 1e12,
       onState: () => undefined,
+      onCut: () => undefined,
       onProblem: () => undefined,
     });
     await core.open();

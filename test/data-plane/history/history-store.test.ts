@@ -68,12 +68,14 @@ describe.each(['SQLite', 'PostgreSQL'])('a history in %s', (engine) => {
   async function open(database: HistoryDatabase, options: { maxBytes?: number } = {}) {
     const problems: unknown[] = [];
     const states: HistoryState[] = [];
+    const cuts: { table: string; bytes: number }[] = [];
     const core = new HistoryCore({
       database,
       modules: [notes()],
       keepMs: 2 * DAY,
       maxBytes: 1e9,
       onState: (state) => states.push(state),
+      onCut: (cut) => cuts.push(cut),
       onProblem: (error) => problems.push(error),
       ...options,
     });
@@ -82,7 +84,7 @@ describe.each(['SQLite', 'PostgreSQL'])('a history in %s', (engine) => {
     const close = () => (closing ??= core.close());
     onTestFinished(close);
     const write = (arrived: readonly Note[]) => core.write([{ module: 'notes', arrived, gaps: [] }]);
-    return { core, write, close, problems, states };
+    return { core, write, close, problems, states, cuts };
   }
 
   test('stores a batch once, derives rows, and reads both after a restart', async () => {
@@ -139,6 +141,26 @@ describe.each(['SQLite', 'PostgreSQL'])('a history in %s', (engine) => {
     if (engine === 'SQLite') expect(rest).toBeGreaterThan(all ?? 0);
   });
 
+  test('a table that became too large today loses its own oldest rows, and no other table does', async () => {
+    const { core, write, problems, states, cuts } = await open((await place())(), { maxBytes: 1_000_000 });
+    const now = 1_700_000_000_000;
+    await write([40, 30, 20].map((hours) => note(now - hours * HOUR)));
+    await write(Array.from({ length: 1_000 }, (_, nth) => note(now - nth * 500, 1_500)));
+    await core.maintain(now);
+
+    expect(new Set(cuts.map(({ table }) => table))).toEqual(new Set(['note']));
+    const { length } = cuts;
+    expect(await core.query('notes', 'hours', null)).toHaveLength(4);
+    const left = (await core.query('notes', 'since', { from: 0 })) as Note[];
+    expect(left.length).toBeGreaterThan(100);
+    expect(left.map(({ at }) => at)).toEqual(left.map((_, nth) => now - (left.length - 1 - nth) * 500));
+    await write([note(now + 1)]);
+    await core.maintain(now);
+    expect(await core.query('notes', 'since', { from: 0 })).toHaveLength(left.length + 1);
+    expect([cuts.length, problems]).toEqual([length, []]);
+    expect(states.at(-1)?.bytes).toBeLessThan(1_000_000);
+  });
+
   test('refuses a batch whole if a part of it fails, and stores the next one', async () => {
     const { core, write, problems } = await open((await place())());
     const wrong = { at: Number.NaN, text: 'x', payload: Buffer.alloc(1) };
@@ -159,6 +181,7 @@ test('SQLite refuses batches while the disk has too little space, and reads', as
     keepMs: DAY,
     maxBytes: 1e9,
     onState: (state) => states.push(state),
+    onCut: () => undefined,
     onProblem: () => undefined,
   });
   onTestFinished(() => core.close());

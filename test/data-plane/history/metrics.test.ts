@@ -32,6 +32,7 @@ const OPTIONS = {
   keepMs: 30 * DAY,
   maxBytes: 1e12,
   onState: () => undefined,
+  onCut: () => undefined,
   onProblem: () => undefined,
 };
 
@@ -77,6 +78,7 @@ describe.each(['SQLite', 'PostgreSQL'])('metrics in %s', (engine) => {
       keepMs: 30 * DAY,
       maxBytes: 1e12,
       onState: () => undefined,
+      onCut: () => undefined,
       onProblem: (error) => problems.push(error),
     });
     await core.open();

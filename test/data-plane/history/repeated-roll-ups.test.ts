@@ -31,6 +31,7 @@ async function startHistory(file: string) {
     keepMs: 30 * 24 * HOUR,
     maxBytes: 1e12,
     onState: () => undefined,
+    onCut: () => undefined,
     onProblem: () => undefined,
   });
   onTestFinished(() => core.close());

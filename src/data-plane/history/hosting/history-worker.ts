@@ -25,6 +25,8 @@ serveInstances<HistorySetup, HistoryCalls, HistoryEvent>({
         keepMs,
         maxBytes,
         onState: emit,
+        onCut: (cut) =>
+          problem('warn', cut, 'the history exceeded HISTORY_MAX_MB: oldest rows of a table were deleted'),
         onProblem: (error) => problem('warn', { reason: reasonOf(error) }, 'the history has a problem'),
       });
       try {

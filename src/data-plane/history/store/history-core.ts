@@ -21,7 +21,18 @@ interface HistoryCoreOptions {
   readonly keepMs: number;
   readonly maxBytes: number;
   readonly onState: (state: HistoryState) => void;
+  /** Called after rows were deleted because the history was larger than `maxBytes`. */
+  readonly onCut: (cut: HistoryCut) => void;
   readonly onProblem: (error: unknown) => void;
+}
+
+interface HistoryCut {
+  readonly table: string;
+  /** Time of the oldest rows that remain in the table, or earlier; `null` if none remain. */
+  readonly since: string | null;
+  /** Sizes of the whole history. */
+  readonly bytesBefore: number;
+  readonly bytes: number;
 }
 
 type Refused = Pick<HistoryState, 'problem' | 'code'>;
@@ -32,9 +43,8 @@ const WRITTEN: Refused = { problem: null, code: null };
  * those of SQLite. The same row would be refused again.
  */
 const OF_VALUES = /^(?:(?:22|23|54)...$|SQLITE_(?:CONSTRAINT|MISMATCH|TOOBIG))/;
-/** Of the stored time, for each pass while the history is too large. */
+/** How much below `maxBytes` the size is after a cut, as a share, so that cuts are rare. */
 const CUT = 1 / 20;
-const MAX_CUTS = 20;
 const MAINTENANCE_MS = 60_000;
 
 /**
@@ -90,7 +100,8 @@ export class HistoryCore {
     await database.alone(async () => {
       if (database.lowSpace() === null) await this.#rollUp(now);
       for (const table of this.#tables.values()) await this.#deleteBefore(table, now - this.#keepMs(table));
-      oldest = await this.#limitSize(now);
+      await this.#limitSize();
+      oldest = await this.#oldest(now);
     });
     this.#change({ ...this.#state, bytes: await database.bytes(), oldest: oldest < now ? oldest : null });
   }
@@ -154,19 +165,38 @@ export class HistoryCore {
     while (await this.#options.database.deleteBefore(table, time)) await nextIteration();
   }
 
-  /** Returns the time of the oldest rows, or an earlier one; `now` if there are none. */
-  async #limitSize(now: number): Promise<number> {
-    const { database, maxBytes } = this.#options;
-    const oldest = await this.#oldest(now);
-    const span = now - oldest;
-    let cuts = 0;
-    while (cuts < MAX_CUTS && (await database.bytes()) > maxBytes) {
-      cuts += 1;
-      for (const table of this.#tables.values()) await this.#deleteBefore(table, oldest + span * CUT * cuts);
+  /**
+   * While the history is too large, deletes the oldest part of the largest table, but not so much that it becomes much
+   * smaller than the second one. Stops when a deletion frees nothing.
+   */
+  async #limitSize(): Promise<void> {
+    const { database, maxBytes, onCut } = this.#options;
+    let bytesBefore = await database.bytes();
+    if (bytesBefore <= maxBytes) return;
+    const excess = () => bytesBefore - maxBytes * (1 - CUT);
+    while (excess() > 0) {
+      const [largest, second] = await this.#largest();
+      if (largest === undefined) return;
+      const lead = largest.bytes - (second?.bytes ?? 0);
+      const { table } = largest;
+      await database.deleteOldest(table, Math.min(excess(), Math.max(lead, maxBytes * CUT)));
+      const bytes = await database.bytes();
+      if (bytes >= bytesBefore) return;
+      const since = await database.oldest(table);
+      onCut({ table: table.name, since: since === null ? null : new Date(since).toISOString(), bytesBefore, bytes });
+      bytesBefore = bytes;
     }
-    return cuts === 0 ? oldest : this.#oldest(now);
   }
 
+  /** The largest table first. */
+  async #largest(): Promise<{ readonly table: HistoryTable; readonly bytes: number }[]> {
+    const { database } = this.#options;
+    const sizes: { table: HistoryTable; bytes: number }[] = [];
+    for (const table of this.#tables.values()) sizes.push({ table, bytes: await database.bytesOf(table) });
+    return sizes.sort((one, other) => other.bytes - one.bytes);
+  }
+
+  /** Returns the time of the oldest rows, or an earlier one; `now` if there are none. */
   async #oldest(now: number): Promise<number> {
     let oldest = now;
     for (const table of this.#tables.values())

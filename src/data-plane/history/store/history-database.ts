@@ -17,10 +17,14 @@ export interface HistoryDatabase extends HistoryReader {
   alone(work: () => Promise<void>): Promise<boolean>;
   /** Deletes rows before a time, at most a portion of them or whole partitions. Returns whether there may be more. */
   deleteBefore(table: HistoryTable, time: number): Promise<boolean>;
+  /** Deletes the oldest rows of a table which take about `bytes`, in portions or with whole partitions. */
+  deleteOldest(table: HistoryTable, bytes: number): Promise<void>;
   /** The time of the oldest rows, or earlier; `null` if there are none. */
   oldest(table: HistoryTable): Promise<number | null>;
   /** The size that counts for HISTORY_MAX_MB. */
   bytes(): Promise<number>;
+  /** The part of `bytes` that the rows and indexes of a table take. */
+  bytesOf(table: HistoryTable): Promise<number>;
   /** Why nothing should be written, such as too little free space; `null` if there is no reason. */
   lowSpace(): string | null;
   close(): Promise<void>;

@@ -12,6 +12,17 @@ const MAX_CONNECTIONS = 4;
 const LOCK_TIMEOUT = '2s';
 const MISSING_PARTITION = '23514';
 
+/** Pages of a table that one statement copies, or samples. */
+const PIECE_PAGES = 2_000;
+
+interface Partition {
+  readonly partition: string;
+  /** Epoch milliseconds. */
+  readonly from: number;
+  /** In bytes, with indexes. */
+  readonly size: number;
+}
+
 /** Numbers beyond 2^53 are not stored. */
 const types: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text') =>
@@ -47,16 +58,14 @@ export class PostgresqlHistory implements HistoryDatabase {
   }
 
   transaction<Result>(work: (transaction: HistoryTransaction) => Promise<Result>): Promise<Result> {
-    const result = this.#turn
-      .then(() => this.#storing(work))
-      .catch(async (error: unknown) => {
+    return this.#inTurn(() =>
+      this.#storing(work).catch(async (error: unknown) => {
         // Another process has dropped a partition that this one had created.
         if (!(error instanceof pg.DatabaseError) || error.code !== MISSING_PARTITION) throw error;
         this.#partitions.clear();
         return this.#storing(work);
-      });
-    this.#turn = result.catch(() => undefined);
-    return result;
+      }),
+    );
   }
 
   async alone(work: () => Promise<void>): Promise<boolean> {
@@ -70,15 +79,19 @@ export class PostgresqlHistory implements HistoryDatabase {
 
   async deleteBefore({ name, partitionMs }: HistoryTable, time: number): Promise<boolean> {
     const expired = (await this.#partitionsOf(name)).filter(({ from }) => from + partitionMs <= time);
-    for (const { name: partition } of expired) {
-      await this.#inTransaction(async (client) => {
-        // Readers and writers wait no longer than this for the lock.
-        await client.query(`SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'`);
-        await client.query(`DROP TABLE IF EXISTS history.${partition}`);
-      });
-      this.#partitions.delete(partition);
-    }
+    for (const { partition } of expired) await this.#drop(partition);
     return false;
+  }
+
+  async deleteOldest(table: HistoryTable, bytes: number): Promise<void> {
+    const partitions = await this.#partitionsOf(table.name);
+    let left = bytes;
+    for (const { partition, from, size } of partitions.sort((one, other) => one.from - other.from)) {
+      if (left <= 0) return;
+      if (size <= left) await this.#drop(partition);
+      else await this.#trim(table, from, left / size);
+      left -= size;
+    }
   }
 
   async oldest({ name }: HistoryTable): Promise<number | null> {
@@ -94,6 +107,10 @@ export class PostgresqlHistory implements HistoryDatabase {
     return rows[0]?.bytes ?? 0;
   }
 
+  async bytesOf({ name }: HistoryTable): Promise<number> {
+    return (await this.#partitionsOf(name)).reduce((sum, { size }) => sum + size, 0);
+  }
+
   /** The disk is the server's. When it is full, the server refuses what is written. */
   lowSpace(): null {
     return null;
@@ -104,13 +121,65 @@ export class PostgresqlHistory implements HistoryDatabase {
     await this.#pool.end();
   }
 
-  async #partitionsOf(table: string): Promise<{ readonly name: string; readonly from: number }[]> {
-    const { rows } = await this.#pool.query<{ name: string }>(
-      `SELECT child.relname AS name FROM pg_inherits JOIN pg_class AS child ON child.oid = inhrelid
-       WHERE inhparent = to_regclass($1)`,
+  async #partitionsOf(table: string): Promise<Partition[]> {
+    const { rows } = await this.#pool.query<Omit<Partition, 'from'>>(
+      `SELECT child.relname AS partition, coalesce(pg_total_relation_size(child.oid), 0) AS size
+       FROM pg_inherits JOIN pg_class AS child ON child.oid = inhrelid WHERE inhparent = to_regclass($1)`,
       [`history.${table}`],
     );
-    return rows.map(({ name }) => ({ name, from: Number(/_(\d+)$/.exec(name)?.[1]) }));
+    return rows.map((row) => ({ ...row, from: Number(/_(\d+)$/.exec(row.partition)?.[1]) }));
+  }
+
+  async #drop(partition: string): Promise<void> {
+    await this.#inTransaction(async (client) => {
+      // Readers and writers wait no longer than this for the lock.
+      await client.query(`SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'`);
+      await client.query(`DROP TABLE IF EXISTS history.${partition}`);
+    });
+    this.#partitions.delete(partition);
+  }
+
+  /**
+   * Replaces a partition by a copy without the oldest rows, because the server would not give back the room of deleted
+   * rows. Writers of the table wait; readers only until the copy has its place. Statements are short, because the
+   * server cancels long ones.
+   */
+  #trim({ name: table, partitionMs }: HistoryTable, from: number, share: number): Promise<void> {
+    const [partition, copy] = [`history.${table}_${from}`, `${table}_${from}_copy`];
+    return this.#inTurn(() =>
+      this.#inTransaction(async (client) => {
+        await client.query(`SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'`);
+        await client.query(`LOCK TABLE history.${table} IN SHARE ROW EXCLUSIVE MODE`);
+        const pages = await numberOf(
+          client,
+          `SELECT pg_relation_size('${partition}') / current_setting('block_size')::int AS value`,
+        );
+        const sample = Math.min(100, (100 * PIECE_PAGES) / Math.max(1, pages ?? 0));
+        const last = await numberOf(
+          client,
+          `SELECT percentile_disc(${share}) WITHIN GROUP (ORDER BY at) AS value
+           FROM ${partition} TABLESAMPLE SYSTEM (${sample})`,
+        );
+        if (pages === null || last === null) return;
+        await client.query(`CREATE TABLE history.${copy} (LIKE history.${table} INCLUDING ALL)`);
+        for (let page = 0; page < pages; page += PIECE_PAGES) {
+          const piece = `ctid >= '(${page},0)' AND ctid < '(${page + PIECE_PAGES},0)'`;
+          await client.query(`INSERT INTO history.${copy} SELECT * FROM ${partition} WHERE ${piece} AND at > ${last}`);
+        }
+        await client.query(`DROP TABLE ${partition}`);
+        await client.query(`ALTER TABLE history.${copy} RENAME TO ${table}_${from}`);
+        await client.query(
+          `ALTER TABLE history.${table} ATTACH PARTITION ${partition} FOR VALUES FROM (${from}) TO (${from + partitionMs})`,
+        );
+      }),
+    );
+  }
+
+  /** One after the other, so that writers of this process hold no locks meanwhile. */
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#turn.then(work);
+    this.#turn = result.catch(() => undefined);
+    return result;
   }
 
   #storing<Result>(work: (transaction: HistoryTransaction) => Promise<Result>): Promise<Result> {
@@ -175,6 +244,11 @@ const storable = (value: HistoryValue | undefined): HistoryValue | undefined =>
 const readerOf = (client: ClientBase | pg.Pool): HistoryReader => ({
   all: async (sql, values = []) => (await client.query(sql, values.map(storable))).rows,
 });
+
+async function numberOf(client: ClientBase, sql: string): Promise<number | null> {
+  const { rows } = await client.query<{ value: number | null }>(sql);
+  return rows[0]?.value ?? null;
+}
 
 function tableSql({ name, columns, key, indexes = [] }: HistoryTable): string {
   const definitions = Object.entries(columns).map(([column, type]) => `"${column}" ${TYPES[type]}`);

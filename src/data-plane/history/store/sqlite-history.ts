@@ -1,5 +1,6 @@
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import Sqlite from 'better-sqlite3';
 import type { ColumnType, HistoryRow, HistoryTable, HistoryValue } from '../model/history-module.ts';
 import { columnsOf, conflictSql, type HistoryDatabase, type HistoryTransaction } from './history-database.ts';
@@ -100,13 +101,20 @@ export class SqliteHistory implements HistoryDatabase {
   }
 
   async deleteBefore(table: HistoryTable, time: number): Promise<boolean> {
-    const { changes } = await this.transaction(async () => {
-      const columns = table.key?.join(', ') ?? 'rowid';
-      const portion = `SELECT ${columns} FROM history.${table.name} WHERE at < $1 ORDER BY at LIMIT ${MAX_DELETED}`;
-      return this.#statement(`DELETE FROM history.${table.name} WHERE (${columns}) IN (${portion})`).run({ 1: time });
-    });
-    if (changes > 0) this.#db.pragma(`history.incremental_vacuum(${VACUUM_PAGES})`);
-    return changes === MAX_DELETED;
+    return (await this.#delete(table, time, MAX_DELETED)) === MAX_DELETED;
+  }
+
+  async deleteOldest(table: HistoryTable, bytes: number): Promise<void> {
+    const [{ rows } = { rows: 0 }] = this.#rows<{ rows: number }>(
+      `SELECT count(*) AS rows FROM history.${table.name}`,
+      [],
+    );
+    let left = Math.ceil(rows * Math.min(1, bytes / (await this.bytesOf(table))));
+    for (let deleted = 1; left > 0 && deleted > 0; left -= deleted) {
+      deleted = await this.#delete(table, Number.MAX_SAFE_INTEGER, Math.min(left, MAX_DELETED));
+      // Writes and queries that wait are first.
+      await nextIteration();
+    }
   }
 
   async oldest({ name }: HistoryTable): Promise<number | null> {
@@ -117,6 +125,15 @@ export class SqliteHistory implements HistoryDatabase {
   async bytes(): Promise<number> {
     const read = (name: string) => Number(this.#db.pragma(`history.${name}`, { simple: true }));
     return (read('page_count') - read('freelist_count')) * read('page_size');
+  }
+
+  async bytesOf({ name }: HistoryTable): Promise<number> {
+    const [row] = this.#rows<{ bytes: number | null }>(
+      `SELECT sum(pgsize) AS bytes FROM dbstat
+       WHERE schema = 'history' AND aggregate = 1 AND name IN (SELECT name FROM history.sqlite_schema WHERE tbl_name = $1)`,
+      [name],
+    );
+    return row?.bytes ?? 0;
   }
 
   lowSpace(): string | null {
@@ -130,6 +147,18 @@ export class SqliteHistory implements HistoryDatabase {
     await this.#turn;
     this.#statements.clear();
     this.#db.close();
+  }
+
+  /** Deletes the oldest rows before a time, at most `count`. Returns how many. */
+  async #delete(table: HistoryTable, time: number, count: number): Promise<number> {
+    const { changes } = await this.transaction(async () => {
+      const columns = table.key?.join(', ') ?? 'rowid';
+      const portion = `SELECT ${columns} FROM history.${table.name} WHERE at < $1 ORDER BY at LIMIT $2`;
+      const sql = `DELETE FROM history.${table.name} WHERE (${columns}) IN (${portion})`;
+      return this.#statement(sql).run(named([time, count]));
+    });
+    if (changes > 0) this.#db.pragma(`history.incremental_vacuum(${VACUUM_PAGES})`);
+    return changes;
   }
 
   #insert(table: HistoryTable, rows: readonly HistoryRow[]): void {
