@@ -74,6 +74,33 @@ test('administrators of the project manage its channels, and secrets are never r
   expect((await graphql(LIST, { id: projectId })).data.notificationChannels).toEqual([]);
 });
 
+test('rules lose brokers that were deleted, and the channel is changed as before', async () => {
+  const service = await startTestService();
+  const { graphql, projectId } = service;
+  const added = async (name: string): Promise<string> => {
+    const input = { projectId, name, url: 'mqtt://127.0.0.1:1' };
+    const document = 'mutation ($input: AddBrokerInput!) { addBroker(input: $input) { broker { id } } }';
+    return (await graphql(document, { input })).data.addBroker.broker.id;
+  };
+  const remove = (brokerId: string) =>
+    graphql('mutation ($id: ID!) { deleteBroker(input: { brokerId: $id }) { deletedBrokerId } }', { id: brokerId });
+  const [first, second] = [await added('first'), await added('second')];
+  const target = { webhook: { url: 'https://hooks.example.com/' } };
+  const channelId = await createChannel(service, { target, rules: { brokerIds: [first, second] } });
+  const change = async (input: object) => {
+    const { errors } = await graphql(UPDATE, { input: { channelId, ...input } });
+    const [channel] = (await graphql(LIST, { id: projectId })).data.notificationChannels;
+    return [errors?.[0]?.extensions.code ?? channel.isActive, channel.rules.brokerIds];
+  };
+
+  await remove(first);
+  expect(await change({ isActive: false })).toEqual([false, [second]]);
+  expect(await change({ rules: { brokerIds: [first, second] } })).toEqual(['INVALID', [second]]);
+  // Rules without brokers would select all of them.
+  await remove(second);
+  expect(await change({ isActive: true })).toEqual([true, [second]]);
+});
+
 test('a project and the service itself have at most 50 channels each, also if several are created at once', async () => {
   const service = await startTestService();
   const target = { webhook: { url: 'https://hooks.example.com/' } };

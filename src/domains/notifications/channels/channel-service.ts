@@ -102,7 +102,7 @@ export class ChannelService {
     const { name = '', isActive = true } = withoutNulls(input);
     const rules = { ...DEFAULT_RULES, ...withoutNulls(input.rules ?? {}) };
     const columns = await this.#columns({ id, name, projectId }, input.target ?? {}, by, null);
-    const issues = [...nameIssues(name), ...this.#ruleIssues(rules, projectId), ...columns.issues];
+    const issues = [...nameIssues(name), ...this.#ruleIssues(rules, projectId, []), ...columns.issues];
     if (columns.data === null || issues.length > 0) throw invalid(issues);
     const data = { ...columns.data, id, projectId, name: name.trim(), isActive, rules: JSON.stringify(rules) };
     const { db, changes } = this.#options;
@@ -117,15 +117,20 @@ export class ChannelService {
     return toChannel(row);
   }
 
-  /** Absent values do not change; a given target replaces the whole target. Errors: those of `create`. */
+  /**
+   * Absent values do not change; a given target replaces the whole target. Rules lose brokers that were deleted. Errors:
+   * those of `create`.
+   */
   async update(channel: Channel, input: ChannelInput, by: ChannelWriter): Promise<Channel> {
     const { id, projectId } = channel;
     const { name = channel.name, isActive = channel.isActive, target } = withoutNulls(input);
     const rules = { ...channel.rules, ...withoutNulls(input.rules ?? {}) };
     const columns = target && (await this.#columns(channel, target, by, channel));
-    const issues = [...nameIssues(name), ...this.#ruleIssues(rules, projectId), ...(columns?.issues ?? [])];
+    const ofRules = this.#ruleIssues(rules, projectId, channel.rules.brokerIds);
+    const issues = [...nameIssues(name), ...ofRules, ...(columns?.issues ?? [])];
     if (issues.length > 0) throw invalid(issues);
-    const data = { ...columns?.data, name: name.trim(), isActive, rules: JSON.stringify(rules) };
+    const saved = { ...rules, brokerIds: this.#withoutDeleted(rules.brokerIds) };
+    const data = { ...columns?.data, name: name.trim(), isActive, rules: JSON.stringify(saved) };
     const { db, changes } = this.#options;
     const row = await db.notificationChannel
       .update({ where: { id }, data })
@@ -141,12 +146,21 @@ export class ChannelService {
     await this.#options.changes.announce(CHANNEL_CHANGED, id);
   }
 
-  #ruleIssues(rules: NotificationRules, projectId: string | null): InputIssue[] {
-    const others = rules.brokerIds.filter((id) => this.#options.brokers.get(id)?.projectId !== projectId);
+  /** `stored`: brokers that the rules of the channel have already, which may have been deleted. */
+  #ruleIssues(rules: NotificationRules, projectId: string | null, stored: readonly string[]): InputIssue[] {
+    const { brokers } = this.#options;
+    const added = rules.brokerIds.filter((id) => !stored.includes(id));
+    const others = added.filter((id) => brokers.get(id)?.projectId !== projectId);
     return [
       ...ruleIssues(rules),
       ...others.slice(0, 1).map((id) => ({ path: 'input.rules.brokerIds', reason: `has "${id}" of no such project` })),
     ];
+  }
+
+  /** All of them if no broker is left, because rules without any would select the problems of all brokers. */
+  #withoutDeleted(brokerIds: readonly string[]): readonly string[] {
+    const existing = brokerIds.filter((id) => this.#options.brokers.get(id) !== null);
+    return existing.length > 0 ? existing : brokerIds;
   }
 
   async #columns(
