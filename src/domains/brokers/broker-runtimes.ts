@@ -9,6 +9,7 @@ import type { ControlCapability } from '../../protocol/control/plugin.ts';
 import { type GatewayPlugins, mergeGatewayPlugins } from '../../protocol/hosting/gateway-plugins.ts';
 import { BrokerLink } from '../../protocol/mqtt/broker-link.ts';
 import type { LinkStatus } from '../../protocol/mqtt/broker-session.ts';
+import { connectionAttempts } from '../../protocol/mqtt/connection-attempts.ts';
 import type { BrokerLinkOptions } from '../../protocol/mqtt/link-options.ts';
 import { newReadingLimits } from '../../protocol/mqtt/reading-limits.ts';
 import { ReadingTimeLimit } from '../../protocol/mqtt/reading-time-limit.ts';
@@ -214,8 +215,9 @@ export class BrokerRuntimes {
     this.#opening = 'NONE';
     this.#stop();
     this.#statuses.close();
+    const release = connectionAttempts.hold();
     await this.#queues.idle();
-    await Promise.all([...this.#runtimes.keys()].map((id) => this.#closeRuntime(id)));
+    await Promise.all([...this.#runtimes.keys()].map((id) => this.#closeRuntime(id))).finally(release);
   }
 
   #brokerChanged(current: BrokerRecord | null, previous: BrokerRecord | null): void {
@@ -323,10 +325,8 @@ export class BrokerRuntimes {
 
   async #openRuntime(broker: BrokerRecord): Promise<void> {
     const { id } = broker;
-    if (!this.#claimLink(broker)) {
-      this.#waitForLink(id);
-      return;
-    }
+    if (this.#opening === 'NONE') return;
+    if (!this.#claimLink(broker)) return this.#waitForLink(id);
     let link: BrokerLink | null = null;
     try {
       const options = await this.#linkOptions(broker);

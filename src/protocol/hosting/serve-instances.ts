@@ -1,5 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 import { messageOf, ServiceError } from '../../platform/errors.ts';
+import { connectionAttempts } from '../mqtt/connection-attempts.ts';
 import type { Callable, FromWorker, ToWorker, WorkerError } from './worker-messages.ts';
 
 export interface RunningInstance<Api> {
@@ -47,7 +48,8 @@ export function serveInstances<Setup, Api extends Callable<Api>, Event>(kind: In
   port.on('message', (message: ToWorker<Setup>) => {
     // All instances are closed. Whatever they share, such as a pool of connections, would keep the thread alive.
     if (message.type === 'exit') process.exit();
-    instances.receive(message);
+    if (message.type === 'closing') connectionAttempts.hold();
+    else instances.receive(message);
   });
 }
 
@@ -63,7 +65,7 @@ export class Instances<Setup, Api extends Callable<Api>, Event> {
     this.#send = send;
   }
 
-  receive(message: Exclude<ToWorker<Setup>, { type: 'exit' }>): void {
+  receive(message: Exclude<ToWorker<Setup>, { type: 'closing' | 'exit' }>): void {
     if (message.type === 'create') {
       this.#create(message.instance, message.setup);
       return;

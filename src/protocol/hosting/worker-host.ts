@@ -70,6 +70,7 @@ export class WorkerHost<Setup, Api extends Callable<Api>, Event> implements Inst
   }
 
   async close(): Promise<void> {
+    this.#thread?.send({ type: 'closing' });
     await Promise.all([...this.#instances].map((instance) => instance.close(false)));
     if (this.#restart) clearTimeout(this.#restart);
     this.#exit();

@@ -11,6 +11,8 @@ export type ToWorker<Setup> =
       readonly args: readonly unknown[];
     }
   | { readonly type: 'close'; readonly call: number; readonly instance: number; readonly discard: boolean }
+  /** All instances are closed next. */
+  | { readonly type: 'closing' }
   | { readonly type: 'exit' };
 
 export type FromWorker<Event> =

@@ -53,6 +53,7 @@ export class ConnectionAttempts {
   };
   #count = 0;
   #waitingCount = 0;
+  #holds = 0;
   #isStarting = false;
   #isPolling = false;
 
@@ -78,6 +79,21 @@ export class ConnectionAttempts {
   /** Frees the slots of another thread. */
   threadExited(thread: number): void {
     this.#slots.free(thread);
+  }
+
+  /**
+   * Starts no further attempt until the returned function is called, which is safe to call twice. For closing many
+   * links: each that ends would otherwise start the attempt of a link that is closed next.
+   */
+  hold(): () => void {
+    this.#holds += 1;
+    let isHeld = true;
+    return () => {
+      if (!isHeld) return;
+      isHeld = false;
+      this.#holds -= 1;
+      this.#startNext();
+    };
   }
 
   create(options: AttemptOptions): Attempt {
@@ -124,7 +140,7 @@ export class ConnectionAttempts {
   }
 
   #startNext(): void {
-    if (this.#isStarting) return;
+    if (this.#isStarting || this.#holds > 0) return;
     this.#isStarting = true;
     try {
       const { FIRST, NORMAL, LAST } = this.#queues;

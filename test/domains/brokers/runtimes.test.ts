@@ -121,3 +121,14 @@ test('a process connects to a few brokers at a time, in all its threads, at the 
   expect(broker.mostWaiting()).toBe(4);
   expect(broker.attemptCount()).toBe(80);
 });
+
+test('a service that stops starts none of the connections that wait', async () => {
+  const broker = await startLateBroker();
+  const { services, projectId, close } = await startTestService({ env: { MAX_CONNECTION_ATTEMPTS: '4' } });
+  onTestFinished(() => connectionAttempts.setMaximum(DEFAULT_MAX_ATTEMPTS));
+  for (let n = 0; n < 10; n += 1)
+    await services.brokers.addSelfHosted(projectId, { name: `b ${n}`, url: broker.url });
+  await expect.poll(() => broker.attemptCount()).toBe(4);
+  await close();
+  expect(broker.attemptCount()).toBe(4);
+});

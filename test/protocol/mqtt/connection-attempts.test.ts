@@ -54,6 +54,20 @@ test('beyond the maximum attempts wait, in turns of groups, and an attempt that 
   expect(started).toEqual(['a1', 'a2', 'c1', 'a3', 'b1', 'a4']);
 });
 
+test('while attempts are held, an attempt that ends starts no other one', () => {
+  const { attempts, started, add } = thread(newCells(1), 0);
+  const [first, second] = [add('1'), add('2')];
+  add('3');
+  const releases = [attempts.hold(), attempts.hold()];
+  first?.end();
+  second?.end();
+  releases[0]?.();
+  releases[0]?.();
+  expect(started).toEqual(['1']);
+  releases[1]?.();
+  expect(started).toEqual(['1', '3']);
+});
+
 test('attempts that fail again and again leave slots to the others', () => {
   const { started, add } = thread(newCells(4), 0);
   for (const name of ['1', '2', '3', '4']) add(name, '', 'LAST');
