@@ -10,6 +10,8 @@ const INT8 = 20;
 /** One of them writes, the others read and hold the lock of `alone`. */
 const MAX_CONNECTIONS = 4;
 const LOCK_TIMEOUT = '2s';
+/** The server ends idle transactions, and with it their locks; see `poolConfig`. */
+const ALIVE_MS = 4_000;
 const MISSING_PARTITION = '23514';
 
 /** Pages of a table that one statement copies, or samples. */
@@ -72,7 +74,8 @@ export class PostgresqlHistory implements HistoryDatabase {
     return this.#inTransaction(async (client) => {
       const { rows } = await client.query(`SELECT pg_try_advisory_xact_lock(${WORK_LOCK}) AS locked`);
       if (rows[0]?.locked !== true) return false;
-      await work();
+      const alive = setInterval(() => void client.query('SELECT 1').catch(() => undefined), ALIVE_MS);
+      await work().finally(() => clearInterval(alive));
       return true;
     });
   }
