@@ -172,6 +172,34 @@ describe.each(['SQLite', 'PostgreSQL'])('a history in %s', (engine) => {
   });
 });
 
+describe.skipIf(!postgres.available)('while another process maintains the history in PostgreSQL', () => {
+  test('its lock is kept alive, and this process knows the size and the beginning of the history', async () => {
+    const url = await emptyDatabase(postgres);
+    const states: HistoryState[] = [];
+    const core = new HistoryCore({
+      database: new PostgresqlHistory(url),
+      modules: [notes()],
+      keepMs: 2 * DAY,
+      maxBytes: 1e9,
+      onState: (state) => states.push(state),
+      onCut: () => undefined,
+      onProblem: () => undefined,
+    });
+    onTestFinished(() => core.close());
+    await core.open();
+    await core.write([{ module: 'notes', arrived: [note(10 * HOUR)], gaps: [] }]);
+    const other = new PostgresqlHistory(url);
+    onTestFinished(() => other.close());
+    await other.alone(async () => {
+      await core.maintain(11 * HOUR);
+      expect(states.at(-1)).toMatchObject({ oldest: 10 * HOUR, bytes: expect.any(Number) });
+      const last = `SELECT query FROM pg_stat_activity WHERE pid IN (
+        SELECT pid FROM pg_locks WHERE locktype = 'advisory') AND query NOT LIKE '%pg_stat_activity%'`;
+      await expect.poll(() => other.all(last), { timeout: 20_000 }).toEqual([{ query: 'SELECT 1' }]);
+    });
+  });
+});
+
 test('SQLite refuses batches while the disk has too little space, and reads', async () => {
   const folder = temporaryFolder();
   const states: unknown[] = [];

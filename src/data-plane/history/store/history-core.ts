@@ -96,13 +96,12 @@ export class HistoryCore {
   /** Derives rows, and deletes what is too old or too much. Errors: those of the database. */
   async maintain(now = Date.now()): Promise<void> {
     const { database } = this.#options;
-    let oldest = now;
     await database.alone(async () => {
       if (database.lowSpace() === null) await this.#rollUp(now);
       for (const table of this.#tables.values()) await this.#deleteBefore(table, now - this.#keepMs(table));
       await this.#limitSize();
-      oldest = await this.#oldest(now);
     });
+    const oldest = await this.#oldest(now);
     this.#change({ ...this.#state, bytes: await database.bytes(), oldest: oldest < now ? oldest : null });
   }
 
