@@ -10,6 +10,9 @@ import { callerOf } from './context-maker.ts';
 /** Connections to the port of METRICS_HOST. A scraper needs one. */
 const MAX_METRICS_CONNECTIONS = 100;
 
+/** A server waits 5 s for the responses that it sends. */
+export const HTTP = { name: 'HTTP', maxMs: 7_000 };
+
 export type Ports = Awaited<ReturnType<typeof openPorts>>;
 
 /** Opens the HTTP port, and that of METRICS_HOST if it is set. Requests get 503 until their handlers are set. */
@@ -32,6 +35,7 @@ export async function openPorts(config: Config, log: Logger, closers: Closers) {
       knownHosts: new KnownHosts({ host, publicUrl, allowed }),
       traffic,
     }),
+    HTTP,
   );
   const metrics = metricsHost
     ? closers.keep(
@@ -40,6 +44,7 @@ export async function openPorts(config: Config, log: Logger, closers: Closers) {
           maxConnections: MAX_METRICS_CONNECTIONS,
           knownHosts: new KnownHosts({ host: metricsHost.host, publicUrl, allowed }),
         }),
+        HTTP,
       )
     : null;
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${http.port}`;

@@ -11,9 +11,14 @@ import { brokerReport, ensureFirstBroker, moveBusyPorts, type StartReport } from
 import { nodeRefusal } from './node-version.ts';
 import { openOperatorSocket } from './operator/operator-socket.ts';
 import { openParts, type Parts, type ServiceOptions } from './parts.ts';
-import { openPorts } from './ports.ts';
+import { HTTP, openPorts } from './ports.ts';
 import { openProblemWatch } from './problems.ts';
 import { Readiness } from './readiness.ts';
+
+/** Maximum time to inform the other processes that this one stops. */
+const LEAVE_MS = 3_000;
+/** The brokers store their state, also if the database does not respond. */
+const CLOUD_BROKERS_MS = 8_000;
 
 export interface RunningService {
   readonly port: number;
@@ -37,8 +42,8 @@ export interface RunningService {
 export async function startService(config: Config, options: ServiceOptions): Promise<RunningService> {
   const refusal = nodeRefusal(process.versions.node);
   if (refusal !== null) throw new Error(refusal);
-  const closers = new Closers();
   const { log } = options;
+  const closers = new Closers({ log });
   try {
     const parts = await openParts(config, options, closers);
     const { services, storage, sealer, signIn, streams, bridges, topicTrees, clusters, processes } = parts;
@@ -76,19 +81,22 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     }
     metrics?.serve(onlyMetrics(scrape));
     http.serve(config.role === 'worker' ? onlyHealth(gateway) : gateway, log);
-    closers.keep(http);
+    closers.keep(http, HTTP);
     // WebSockets close before the HTTP server, which waits for every socket.
     closers.keep(graphql);
     closers.keep(await openOperatorSocket(config.dataDir, runAsOperator));
     if (config.role !== 'api') services.retainedDeletions.start(processes.table);
     // Before HTTP, which would wait for the responses, and before the links.
-    closers.add(() => services.retainedDeletions.stop());
-    closers.add(async () => {
-      http.announceClose();
-      const delayed = delay(config.shutdownDelayMs);
-      await processes.table?.leave();
-      await delayed;
-    });
+    closers.add(() => services.retainedDeletions.stop(), { name: 'RetainedDeletions' });
+    closers.add(
+      async () => {
+        http.announceClose();
+        const delayed = delay(config.shutdownDelayMs);
+        await processes.table?.leave();
+        await delayed;
+      },
+      { name: 'process', maxMs: config.shutdownDelayMs + LEAVE_MS },
+    );
     return {
       port: http.port,
       metricsPort: metrics?.port ?? null,
@@ -109,7 +117,7 @@ async function startCloudBrokers(config: Config, parts: Parts, closers: Closers)
   const { cloudBrokers } = parts.services;
   if (runsBrokers(config)) {
     const isNew = await ensureFirstBroker(config, parts);
-    closers.keep(cloudBrokers);
+    closers.keep(cloudBrokers, { maxMs: CLOUD_BROKERS_MS });
     const first = await cloudBrokers.start();
     if (first !== null && isNew) await moveBusyPorts(first, parts.services);
     return first && parts.caches.brokers.get(first.id);
