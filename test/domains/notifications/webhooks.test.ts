@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
+import pino from 'pino';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
 import { errorStatements } from '../../../src/protocol/problems/problem-statements.ts';
@@ -23,6 +24,21 @@ const TEST = `mutation ($input: TestNotificationChannelInput!) { testNotificatio
 const DELETE_CLUSTER = 'mutation ($input: DeleteClusterInput!) { deleteCluster(input: $input) { __typename } }';
 const RESEND = `mutation ($input: ResendNotificationDeliveryInput!) { resendNotificationDelivery(input: $input) {
   delivery { id state attempts } } }`;
+
+test('a channel that fails is one warning in the log, with its name and the reason', async () => {
+  const lines: Record<string, unknown>[] = [];
+  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const [service, receiver] = await Promise.all([startTestService({ log }), startReceiver()]);
+  receiver.respond = (response) => void response.writeHead(503).end();
+  const id = await createChannel(service, { target: { webhook: { url: receiver.url } } });
+  await openProblem(service, 'a');
+  await expect.poll(() => deliveriesOf(service, id)).toMatchObject([{ attempts: 2 }]);
+  const about = lines.filter(({ msg }) => msg === 'a notification channel is down');
+  const { projectId } = service;
+  const reason = expect.stringContaining('503');
+  expect(about).toMatchObject([{ level: 40, channelId: id, name: 'channel', projectId, reason }]);
+  expect(about[0]?.since).toEqual(expect.stringMatching(/^20.*Z$/));
+});
 
 test('an opening and a closing arrive in order, with signatures that standardwebhooks verifies', async () => {
   const [service, receiver] = await Promise.all([startTestService(), startReceiver()]);

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { NotificationChannel } from '../../../generated/sqlite/client.ts';
 import { ServiceError } from '../../../platform/errors.ts';
+import { Outages } from '../../../platform/outages.ts';
 import { Backoff } from '../../../platform/scheduling/backoff.ts';
 import { ConcurrencyLimit } from '../../../platform/scheduling/concurrency-limit.ts';
 import type { Database } from '../../../platform/storage/database.ts';
@@ -41,9 +42,12 @@ type Delivery = NonNullable<Awaited<ReturnType<Database['notificationDelivery'][
 export class DeliveryQueue {
   readonly #options: DeliveryQueueOptions;
   readonly #limit = new ConcurrencyLimit({ maxRunning: MAX_SENDING });
+  /** By channel. */
+  readonly #outages: Outages;
 
   constructor(options: DeliveryQueueOptions) {
     this.#options = options;
+    this.#outages = new Outages({ what: 'a notification channel', log: options.log });
   }
 
   /** Sends what is due. Returns when the next attempt is due, in milliseconds since 1970; `null` if nothing waits. */
@@ -62,10 +66,12 @@ export class DeliveryQueue {
     const row = await db.notificationChannel.findUnique({ where: { id: channelId, isActive: true } });
     const where = { channelId, state: 'PENDING' } as const;
     const head = row && (await db.notificationDelivery.findFirst({ where, orderBy: { number: 'asc' } }));
+    if (row === null) this.#outages.forget(channelId);
     if (row === null || head === null) return null;
     if (head.nextAttemptAt.getTime() > Date.now()) return head.nextAttemptAt.getTime();
     const startedAt = Date.now();
     const outcome = await this.#attempt(row, head, graph);
+    this.#report(row, outcome);
     await this.#write(head, outcome, startedAt);
     return 0;
   }
@@ -81,6 +87,12 @@ export class DeliveryQueue {
       const reason = error instanceof ServiceError ? error.message : 'Internal error: the log of the service has it';
       return failed(reason, { isRefused: true });
     }
+  }
+
+  #report({ id, name, projectId }: NotificationChannel, { isDelivered, error }: Outcome): void {
+    const about = { channelId: id, name, projectId };
+    if (isDelivered) this.#outages.up(id, about);
+    else this.#outages.down(id, { ...about, reason: error });
   }
 
   async #write(head: Delivery, outcome: Outcome, began: number): Promise<void> {
