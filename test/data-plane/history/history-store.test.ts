@@ -195,7 +195,7 @@ describe.skipIf(!postgres.available)('while another process maintains the histor
       expect(states.at(-1)).toMatchObject({ oldest: 10 * HOUR, bytes: expect.any(Number) });
       const last = `SELECT query FROM pg_stat_activity WHERE pid IN (
         SELECT pid FROM pg_locks WHERE locktype = 'advisory') AND query NOT LIKE '%pg_stat_activity%'`;
-      await expect.poll(() => other.all(last), { timeout: 20_000 }).toEqual([{ query: 'SELECT 1' }]);
+      await expect.poll(() => other.all(last), { timeout: 30_000 }).toEqual([{ query: 'SELECT 1' }]);
     });
   });
 });

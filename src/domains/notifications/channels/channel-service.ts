@@ -118,8 +118,8 @@ export class ChannelService {
   }
 
   /**
-   * Absent values do not change; a given target replaces the whole target. Rules lose brokers that were deleted. Errors:
-   * those of `create`.
+   * Absent values do not change; a given target replaces the whole target. Rules lose brokers that were deleted.
+   * Errors: those of `create`.
    */
   async update(channel: Channel, input: ChannelInput, by: ChannelWriter): Promise<Channel> {
     const { id, projectId } = channel;
