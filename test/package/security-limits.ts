@@ -134,6 +134,8 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
     'data-plane/bridges/postgresql/message-bounds.ts',
     'BYTES_PER_SECOND',
   ],
+  'Result of a query of a bridge to a PostgreSQL server; each message counts as 256 bytes more, errors and notices do not count':
+    ['data-plane/bridges/postgresql/message-bounds.ts', 'MAX_RESULT_BYTES'],
   'Packet from a broker that is no PUBLISH, on each link': ['protocol/mqtt/packet-limits.ts', 'OTHER_PACKET'],
   'Control response from a broker': ['protocol/mqtt/packet-limits.ts', 'control'],
   'Packet from a broker to a bridge, a stream or a topic recorder': [

@@ -1,6 +1,5 @@
-import { once } from 'node:events';
+import { type EventEmitter, once } from 'node:events';
 import { type LookupFunction, Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import pg, { type ClientConfig } from 'pg';
 import { keepCertificate } from '../../../platform/network/tls-failure.ts';
 import type { AllowedHosts } from '../../../protocol/network/allowed-hosts.ts';
@@ -30,7 +29,7 @@ const ANSWER_GRACE_MS = 5_000;
 const ENDED = 'PostgreSQL ended the connection';
 
 /** Not in the types of pg 8. */
-type PgConnection = pg.Connection & { attachListeners(stream: Duplex): void };
+type PgConnection = pg.Connection & { attachListeners(stream: EventEmitter): void };
 
 interface BatchRows {
   readonly rows: ReadonlyMap<TableInsert, readonly (readonly SqlValue[])[]>;
@@ -108,10 +107,7 @@ export class PostgresqlSink implements Sink {
       connection.once('sslconnect', () => keepCertificate(connection.stream));
       // pg calls it with the socket, or with the TLS stream once there is one, immediately before it reads.
       const attach = connection.attachListeners.bind(connection);
-      connection.attachListeners = (stream) => {
-        boundMessages(stream);
-        attach(stream);
-      };
+      connection.attachListeners = () => attach(boundMessages(connection.stream));
       await Promise.race([client.connect(), ended]);
       await prepare(client);
     } catch (error) {
