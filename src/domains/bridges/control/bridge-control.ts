@@ -11,6 +11,8 @@ export const BRIDGE_STATUS = 'bridgeStatus';
 
 /** Maximum characters of JSON, in requests and responses. Masking a million takes a second. */
 const MAX_LENGTH = 1_000_000;
+/** Maximum characters of the JSON of a status, which is masked in one go. */
+const MAX_STATUS_LENGTH = 262_144;
 
 const BRIDGE_ID = /^[a-z0-9][a-z0-9._-]{0,99}-bridge$/i;
 
@@ -56,12 +58,13 @@ export async function updateBridgeConfig(
 /** Any JSON: the provider defines its content, usually one entry for each connection. */
 export async function getBridgeStatus(caller: ControlCaller, api: BridgeApi): Promise<unknown> {
   const isObject = (data: unknown) => typeof data === 'object' && data !== null;
-  return checked(api, 'getStatus', await caller.call(api, 'getStatus'), isObject);
+  return checked(api, 'getStatus', await caller.call(api, 'getStatus'), isObject, MAX_STATUS_LENGTH);
 }
 
+/** Events with a status that is too large are ignored; a query then reports it. */
 export function onBridgeStatus(caller: ControlCaller, api: BridgeApi, listener: (status: unknown) => void): Stop {
   return caller.onEvent(api, ({ event, status }: ControlEvent) => {
-    if (event === BRIDGE_STATUS && isReadable(status)) listener(status);
+    if (event === BRIDGE_STATUS && isReadable(status, MAX_STATUS_LENGTH)) listener(status);
   });
 }
 
@@ -71,14 +74,21 @@ export function configSizeIssues(config: unknown): readonly InputIssue[] {
   return [{ path: '/', reason: `must not have more than ${MAX_LENGTH} characters` }];
 }
 
-function checked(api: BridgeApi, command: string, data: unknown, isValid: (data: unknown) => boolean): unknown {
-  if (isValid(data) && isReadable(data)) return data;
+function checked(
+  api: BridgeApi,
+  command: string,
+  data: unknown,
+  isValid: (data: unknown) => boolean,
+  maxLength = MAX_LENGTH,
+): unknown {
+  if (isValid(data) && isReadable(data, maxLength)) return data;
   const what = isValid(data) ? 'a result that is too large' : 'an invalid result';
   throw new ServiceError('BROKER_REJECTED', `The broker responded to ${command} of ${api} with ${what}`, {
     info: { api, command },
   });
 }
 
-const isReadable = (data: unknown): boolean => !isTooDeep(data) && JSON.stringify(data ?? null).length <= MAX_LENGTH;
+const isReadable = (data: unknown, maxLength: number): boolean =>
+  !isTooDeep(data) && JSON.stringify(data ?? null).length <= maxLength;
 
 const shown = (value: unknown): string => (typeof value === 'string' ? value : typeof value).slice(0, 500);

@@ -84,18 +84,30 @@ function withSlots(text: string, slots: readonly Slot[], fill: (slot: Slot) => s
   return result + text.slice(at);
 }
 
+/** Maximum number of secrets within a text, of each kind. The rest of the text counts as one secret. */
+const MAX_SLOTS = 1_000;
+
 /** In order. The time is linear in the length of the text. */
 function slotsOf(text: string): Slot[] {
   // Base64 contains no names.
   if (text.includes('-----BEGIN ')) return [];
   const counts = new Map<string, number>();
-  return [...passwords(text), ...parameters(text)]
+  return [...bounded(passwords(text), text.length), ...bounded(parameters(text), text.length)]
     .sort((a, b) => a.start - b.start)
     .map((slot) => {
       const count = (counts.get(slot.name) ?? 0) + 1;
       counts.set(slot.name, count);
       return { ...slot, name: `${slot.name} ${count}` };
     });
+}
+
+function* bounded(slots: Iterable<Slot>, end: number): Iterable<Slot> {
+  let number = 0;
+  for (const slot of slots) {
+    number += 1;
+    if (number > MAX_SLOTS) return yield { name: 'rest', start: slot.start, end };
+    yield slot;
+  }
 }
 
 /** An authority with a colon that is not part of an IPv6 address. */

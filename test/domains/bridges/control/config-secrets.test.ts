@@ -268,6 +268,18 @@ test('what is further on than a schema is followed is secret', () => {
   expect(masked(entries, SecretPlace.whole(circle, { byName: true }))).toEqual(entries);
 });
 
+test.each([
+  ['pwd=secret;', 0],
+  ['a://b:secret@d ', 1],
+])('after a thousand secrets within a text, its rest is masked: %s', (part, issues) => {
+  const text = part.repeat(2_000);
+  const told = maskText(text);
+  expect(told).not.toContain('secret');
+  expect(told.split('***')).toHaveLength(1_002);
+  // The rest is restored, or must be given.
+  expect(unmasked({ uri: told }, { uri: text }, BY_NAME).issues).toHaveLength(issues);
+});
+
 test('a long reference of a schema is not resolved for each key', () => {
   const schema = { additionalProperties: { $ref: `#${'/x'.repeat(499_000)}` } };
   const config = Object.fromEntries(Array(200).fill('open').entries());
