@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { ANYTHING, LocalChanges } from '../../../src/platform/storage/changes/changes.ts';
 import { RowCache } from '../../../src/platform/storage/changes/row-cache.ts';
+import { silentLog } from '../../support/database.ts';
 
 interface Row {
   readonly id: string;
@@ -42,4 +43,29 @@ test('a row that cannot be read is logged once until it changes', async () => {
   rows.delete('b');
   await read(ANYTHING);
   expect(cache.unreadable).toEqual([]);
+});
+
+test('rows that take long are loaded in slices, and a row that is written meanwhile stays', async () => {
+  const cache = new RowCache<Row, Row>({
+    changes: new LocalChanges(),
+    log: silentLog,
+    kinds: ['row'],
+    rowsOf: async () => Array.from({ length: 10 }, (_, number) => ({ id: `${number}`, text: 'loaded' })),
+    toEntry: (row) => {
+      for (const end = performance.now() + 4; performance.now() < end; );
+      return row;
+    },
+  });
+  onTestFinished(() => cache.close());
+  let before: readonly (Row | null)[] = [];
+  const stop = cache.onChange(() => {
+    stop();
+    setImmediate(() => {
+      before = [cache.get('0'), cache.get('9')];
+      cache.put({ id: '9', text: 'written' });
+    });
+  });
+  await cache.load();
+  expect(before).toEqual([{ id: '0', text: 'loaded' }, null]);
+  expect([cache.all().length, cache.get('9')?.text]).toEqual([10, 'written']);
 });

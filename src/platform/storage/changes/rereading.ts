@@ -30,6 +30,14 @@ export class Rereading {
     this.#read = read;
   }
 
+  /** Reads everything, before changes that are announced meanwhile. Errors: those of the read. */
+  async load(): Promise<void> {
+    while (this.#reading !== null) await this.#reading;
+    const loading = this.#read(ANYTHING, (id) => this.#written.has(id));
+    this.#reading = loading.catch(() => undefined).then(() => this.#readAll());
+    await loading;
+  }
+
   readonly listener: ChangeListener = (id) => {
     addTo(this.#waiting, id);
     this.#reading ??= this.#readAll();

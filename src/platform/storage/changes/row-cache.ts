@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { Listeners } from '../../listeners.ts';
+import { runInSlices, runSync, type SlicedTask } from '../../scheduling/sliced-task.ts';
 import type { Database } from '../database.ts';
 import { ANYTHING, type Changes } from './changes.ts';
 import { Rereading } from './rereading.ts';
@@ -40,8 +41,8 @@ export class RowCache<Row extends { readonly id: string }, Entry extends { reado
     this.#stops = kinds.map((kind) => changes.on(kind, this.#rereading.listener));
   }
 
-  async load(): Promise<void> {
-    await this.#read(ANYTHING, () => false);
+  load(): Promise<void> {
+    return this.#rereading.load();
   }
 
   put(row: Row): Entry {
@@ -109,7 +110,17 @@ export class RowCache<Row extends { readonly id: string }, Entry extends { reado
     const found = new Set(rows.map((row) => row.id));
     const candidates = id === ANYTHING ? [...this.#entries.keys(), ...this.#unreadable.keys()] : id.split(' ');
     for (const known of candidates) if (!found.has(known) && !isOutdated(known)) this.#remove(known);
-    for (const row of rows) if (!isOutdated(row.id)) this.#storeReadable(row);
+    const storing = this.#storeAll(rows, isOutdated);
+    // Each of a thousand chains of certificates takes up to 10 ms. A single row does not queue behind other tasks.
+    if (rows.length > 1) await runInSlices(storing);
+    else runSync(storing);
+  }
+
+  *#storeAll(rows: readonly Row[], isOutdated: (id: string) => boolean): SlicedTask<void> {
+    for (const row of rows) {
+      if (!isOutdated(row.id)) this.#storeReadable(row);
+      yield;
+    }
   }
 
   /** A row that cannot be read, for example because OpenSSL no longer accepts its certificate, hides only itself. */
