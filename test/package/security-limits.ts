@@ -279,6 +279,7 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
     'protocol/certificates/weakness.ts',
     'MAX_RSA_BITS',
   ],
+  'Bits of the public exponent of such a key': ['protocol/certificates/weakness.ts', 'MAX_EXPONENT_BITS'],
   'Response from an OpenID Connect provider': ['domains/sign-in/oidc/bounded-fetch.ts', 'MAX_RESPONSE_BYTES'],
   'Response from an LDAP directory': ['domains/sign-in/ldap/ldap-connection.ts', 'MAX_RESPONSE_BYTES'],
   'Read response of a webhook': ['data-plane/bridges/webhook/webhook-requests.ts', 'MAX_RESPONSE_BYTES'],
