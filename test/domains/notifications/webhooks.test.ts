@@ -339,3 +339,9 @@ describe('templates', () => {
     expect(await refusal('{"a": "{{problem.title}}", "n": {{count}} {{! a comment }} }')).toBeNull();
   });
 });
+    // Few tags, each with a name that is searched in 356 sections.
+    const parts = ['id', 'kind', 'name', 'count', 'title'];
+    const names = parts.flatMap((one) => parts.flatMap((two) => parts.map((three) => `${one}.${two}.${three}`)));
+    const tags = names.map((name) => `{{type.${name}}}{{isTest.${name}}}`).join('');
+    const searched = nested(6, `${'{{#problem}}'.repeat(350)}${tags}${'{{/problem}}'.repeat(350)}`);
+      [`{"a": "${searched}"}`, 'steps'],

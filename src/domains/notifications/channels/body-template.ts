@@ -7,6 +7,8 @@ const MAX_TEMPLATE = 16_000;
 export const MAX_BODY = 262_144;
 /** Maximum number of rendered tags and texts, so that nested sections end. */
 const MAX_STEPS = 100_000;
+/** A name is searched in all sections around it, so a tag counts once for each of this many sections. */
+const SECTIONS_PER_STEP = 10;
 
 /** Credentials of the channel by name, which the template writes as `{{credentials.<name>}}`. */
 export type Credentials = Readonly<Record<string, string>>;
@@ -34,11 +36,14 @@ class BoundedWriter extends Mustache.Writer {
   #steps = 0;
   #characters = 0;
 
+  #depth = 0;
   override renderTokens(...args: Parameters<InstanceType<typeof Mustache.Writer>['renderTokens']>): string {
-    this.#steps += args[0].length + 1;
+    this.#depth += 1;
+    this.#steps += (args[0].length + 1) * Math.ceil(this.#depth / SECTIONS_PER_STEP);
     const text = this.#steps > MAX_STEPS ? '' : super.renderTokens(...args);
     this.#characters += text.length;
     if (this.#steps > MAX_STEPS) throw new TemplateError(`needs more than ${MAX_STEPS} steps: its sections are nested`);
+    this.#depth -= 1;
     if (this.#characters > MAX_BODY * 4) throw tooLong();
     return text;
   }
