@@ -1,6 +1,6 @@
 /** Bodies of webhooks for well-known receivers, as in docs/notifications.md. */
 export const TEMPLATE_EXAMPLES = {
-  Slack: `{"text": "{{#problems}}{{#isOpened}}:red_circle:{{/isOpened}}{{#isClosed}}:large_green_circle:{{/isClosed}} *{{title}}*: {{subject.name}} ({{severity}})\\n{{detail}}{{^isLast}}\\n{{/isLast}}{{/problems}}"}`,
+  Slack: `{"text": "{{#problems}}{{#isOpened}}:red_circle:{{/isOpened}}{{#isClosed}}:large_green_circle:{{/isClosed}} *{{slack.title}}*: {{slack.subject.name}} ({{severity}})\\n{{slack.detail}}{{^isLast}}\\n{{/isLast}}{{/problems}}"}`,
   Teams: `{
   "type": "message",
   "attachments": [{

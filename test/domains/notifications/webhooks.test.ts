@@ -281,13 +281,13 @@ describe('templates', () => {
       const webhook = { url: `${receiver.url}/${name}`, template: templateOf(name), credentials };
       await createChannel(service, { name, target: { webhook } });
     }
-    await openProblem(service, 'line "1"', { fact: { statements: errorStatements('two\nlines') } });
+    await openProblem(service, 'line "1"', { fact: { statements: errorStatements('two\nlines <!channel> & co') } });
     await closeProblem(service, 'line "1"');
     await expect.poll(() => receiver.requests.length).toBe(8);
     const bodies = receiver.requests.map(({ body }) => body);
     const slack = bodies.filter(({ text }) => text !== undefined).map(({ text }) => text);
     expect(slack).toEqual([
-      ':red_circle: *A bridge is not connected*: line "1" (CRITICAL)\ntwo\nlines',
+      ':red_circle: *A bridge is not connected*: line "1" (CRITICAL)\ntwo\nlines &lt;!channel&gt; &amp; co',
       expect.stringMatching(/^:large_green_circle:/),
     ]);
     const [card] = bodies.filter(({ type }) => type === 'message');

@@ -21,12 +21,14 @@ export class TemplateError extends Error {
 /** All names that a tag may consist of, besides those of credentials. */
 const NAMES = new Set(
   'type timestamp count problem problems credentials change id kind severity title detail whatWouldHelp project broker'
-    .concat(' name subject openedAt closedAt isTest isDigest isOpened isClosed isCritical isWarning isNotice isLast')
+    .concat(
+      ' name subject openedAt closedAt isTest isDigest isOpened isClosed isCritical isWarning isNotice isLast slack',
+    )
     .split(' '),
 );
 
 /** Names of objects and lists, which would be written as `[object Object]`. */
-const OBJECTS = new Set(['problem', 'problems', 'project', 'broker', 'subject']);
+const OBJECTS = new Set(['problem', 'problems', 'project', 'broker', 'subject', 'slack']);
 
 /**
  * Mustache that stops at the bounds of time and size. Project administrators write templates, and nested sections
@@ -95,7 +97,12 @@ const problemView = (notice: ProblemNotice, isLast: boolean) => ({
   isWarning: notice.severity === 'WARNING',
   isNotice: notice.severity === 'NOTICE',
   isLast,
+  slack: JSON.parse(JSON.stringify(notice, (_, value) => (typeof value === 'string' ? escapeSlack(value) : value))),
 });
+
+/** Slack executes `<!channel>` in a text, and a client id may contain it. */
+const escapeSlack = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
 /** Why a template cannot be used; `null` if it can. `samples`: contents that it must render to JSON. */
 export function templateProblem(
