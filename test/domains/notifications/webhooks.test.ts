@@ -21,6 +21,8 @@ import {
 
 const TEST = `mutation ($input: TestNotificationChannelInput!) { testNotificationChannel(input: $input) {
   isDelivered responseStatus response error } }`;
+const UPDATE = `mutation ($input: UpdateNotificationChannelInput!) { updateNotificationChannel(input: $input) {
+  notificationChannel { id } } }`;
 const DELETE_CLUSTER = 'mutation ($input: DeleteClusterInput!) { deleteCluster(input: $input) { __typename } }';
 const RESEND = `mutation ($input: ResendNotificationDeliveryInput!) { resendNotificationDelivery(input: $input) {
   delivery { id state attempts } } }`;
@@ -302,6 +304,26 @@ describe('templates', () => {
     expect(push).toMatchObject({ priority: 5, title: 'A bridge is not connected' });
   });
 
+  test('a digest needs a template that writes all of its problems', async () => {
+    const [service, receiver] = await Promise.all([startTestService(), startReceiver()]);
+    const webhook = (template: string) => ({ target: { webhook: { url: receiver.url, template } } });
+    const [first, all] = ['{"a": "{{problem.title}}"}', '[{{#problems}}{{count}}{{^isLast}},{{/isLast}}{{/problems}}]'];
+    const rules = { digestMinutes: 5 };
+    const refusalAt = (path: string) => {
+      const issues = [{ path, reason: expect.stringContaining('{{#problems}}') }];
+      return [{ extensions: { code: 'INVALID', info: { issues } } }];
+    };
+    const refused = await createChannel(service, { ...webhook(first), rules }).catch((error: Error) => error.message);
+    expect(JSON.parse(refused)).toMatchObject(refusalAt('input.target.webhook.template'));
+
+    const update = async (id: string, input: object) => service.graphql(UPDATE, { input: { channelId: id, ...input } });
+    const single = await createChannel(service, webhook(first));
+    expect((await update(single, { rules })).errors).toMatchObject(refusalAt('input.rules.digestMinutes'));
+    expect((await update(single, { ...webhook(all), rules })).errors).toBeUndefined();
+    expect((await update(single, webhook(first))).errors).toMatchObject(refusalAt('input.target.webhook.template'));
+    expect((await update(single, { ...webhook(first), rules: { digestMinutes: 0 } })).errors).toBeUndefined();
+  });
+
   test('a template that makes no JSON, or too much, is refused', async () => {
     const service = await startTestService();
     const refusal = async (template: string) => {
@@ -313,6 +335,11 @@ describe('templates', () => {
     };
     const nested = (depth: number, inner = '') =>
       `${'{{#problems}}'.repeat(depth)}${inner}${'{{/problems}}'.repeat(depth)}`;
+    // Few tags, each with a name that is searched in 356 sections.
+    const parts = ['id', 'kind', 'name', 'count', 'title'];
+    const names = parts.flatMap((one) => parts.flatMap((two) => parts.map((three) => `${one}.${two}.${three}`)));
+    const tags = names.map((name) => `{{type.${name}}}{{isTest.${name}}}`).join('');
+    const searched = nested(6, `${'{{#problem}}'.repeat(350)}${tags}${'{{/problem}}'.repeat(350)}`);
     const path = 'input.target.webhook.template';
     for (const [template, reason] of [
       ['{"a": {{problem.title}}}', 'JSON'],
@@ -329,6 +356,7 @@ describe('templates', () => {
       ['{"a": [1 {{^problem.project}} 2{{/problem.project}}]}', 'JSON'],
       ['{"a": [1 {{#problem.subject.id}} 2{{/problem.subject.id}}]}', 'JSON'],
       [`{"a": "${nested(20)}"}`, 'steps'],
+      [`{"a": "${searched}"}`, 'steps'],
       [`{"a": "${nested(12, 'x'.repeat(1_000))}"}`, 'body of more than'],
       [`{"a": "${'x'.repeat(16_000)}"}`, '16000'],
     ] as const)
@@ -339,9 +367,3 @@ describe('templates', () => {
     expect(await refusal('{"a": "{{problem.title}}", "n": {{count}} {{! a comment }} }')).toBeNull();
   });
 });
-    // Few tags, each with a name that is searched in 356 sections.
-    const parts = ['id', 'kind', 'name', 'count', 'title'];
-    const names = parts.flatMap((one) => parts.flatMap((two) => parts.map((three) => `${one}.${two}.${three}`)));
-    const tags = names.map((name) => `{{type.${name}}}{{isTest.${name}}}`).join('');
-    const searched = nested(6, `${'{{#problem}}'.repeat(350)}${tags}${'{{/problem}}'.repeat(350)}`);
-      [`{"a": "${searched}"}`, 'steps'],

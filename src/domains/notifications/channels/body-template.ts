@@ -36,16 +36,16 @@ const OBJECTS = new Set(['problem', 'problems', 'project', 'broker', 'subject', 
  */
 class BoundedWriter extends Mustache.Writer {
   #steps = 0;
+  #depth = 0;
   #characters = 0;
 
-  #depth = 0;
   override renderTokens(...args: Parameters<InstanceType<typeof Mustache.Writer>['renderTokens']>): string {
     this.#depth += 1;
     this.#steps += (args[0].length + 1) * Math.ceil(this.#depth / SECTIONS_PER_STEP);
     const text = this.#steps > MAX_STEPS ? '' : super.renderTokens(...args);
+    this.#depth -= 1;
     this.#characters += text.length;
     if (this.#steps > MAX_STEPS) throw new TemplateError(`needs more than ${MAX_STEPS} steps: its sections are nested`);
-    this.#depth -= 1;
     if (this.#characters > MAX_BODY * 4) throw tooLong();
     return text;
   }
@@ -119,6 +119,23 @@ export function templateProblem(
     // The library throws plain errors with the place of a syntax error.
     return error instanceof TemplateError ? error.message : `is not valid Mustache: ${(error as Error).message}`;
   }
+}
+
+/** Whether a template writes the first problem only, so that a digest loses the others. `false` if it is not valid. */
+export function losesProblems(template: string): boolean {
+  const tags: string[] = [];
+  const collect = (tokens: Tokens): void => {
+    for (const [kind, value, , , inner] of tokens) {
+      if (kind !== 'text' && kind !== '!') tags.push(`${kind}${value}`);
+      if (Array.isArray(inner)) collect(inner as Tokens);
+    }
+  };
+  try {
+    collect(new BoundedWriter().parse(template) as Tokens);
+  } catch {
+    return false;
+  }
+  return tags.some((tag) => /^(name|[#^])problem(\.|$)/.test(tag)) && !tags.includes('#problems');
 }
 
 type Tokens = readonly (readonly [kind: string, value: string, start: number, end: number, inner?: Tokens | string])[];

@@ -6,8 +6,9 @@ import type { Nullish } from '../../../platform/without-nulls.ts';
 import type { AllowedHosts } from '../../../protocol/network/allowed-hosts.ts';
 import { PROBLEM_SEVERITIES } from '../../problems/model/problem-kinds.ts';
 import { contentOf, type NotificationContent, testContent } from '../notification-content.ts';
-import { templateProblem } from './body-template.ts';
+import { losesProblems, templateProblem } from './body-template.ts';
 import type { StoredSubscription, WebhookSecrets } from './channel-target.ts';
+import type { NotificationRules } from './notification-rules.ts';
 import { MAX_DOCUMENT, MAX_VARIABLES } from './subscription-body.ts';
 
 interface NamedValue {
@@ -91,6 +92,16 @@ export function webhookIssues(input: WebhookInput, hosts: AllowedHosts): InputIs
   const fault = template == null ? null : templateProblem(template, recordOf(credentials), SAMPLES);
   if (fault !== null) found.push({ path: 'template', reason: fault });
   return found.map(({ path, reason }) => ({ path: `input.target.webhook.${path.replace(/^\//, '')}`, reason }));
+}
+
+/** Issues of a template for these rules. `path`: of what the caller changes. */
+export function digestIssues(
+  { digestMinutes }: NotificationRules,
+  template: string | null | undefined,
+  path: string,
+): InputIssue[] {
+  if (digestMinutes === 0 || template == null || !losesProblems(template)) return [];
+  return [{ path, reason: 'needs a template with a section {{#problems}}: a digest has several problems' }];
 }
 
 const VARIABLES = `must be an object of at most ${MAX_VARIABLES} characters`;

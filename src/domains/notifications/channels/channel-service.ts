@@ -16,6 +16,7 @@ import type { BrokerCache } from '../../brokers/broker-cache.ts';
 import { preparedMessage } from '../../messages/publishing/publish-input.ts';
 import { CHANNEL_CHANGED, type Channel, targetContext, toChannel } from './channel.ts';
 import {
+  digestIssues,
   emailIssues,
   nameIssues,
   secretsOf,
@@ -102,7 +103,12 @@ export class ChannelService {
     const { name = '', isActive = true } = withoutNulls(input);
     const rules = { ...DEFAULT_RULES, ...withoutNulls(input.rules ?? {}) };
     const columns = await this.#columns({ id, name, projectId }, input.target ?? {}, by, null);
-    const issues = [...nameIssues(name), ...this.#ruleIssues(rules, projectId, []), ...columns.issues];
+    const issues = [
+      ...nameIssues(name),
+      ...this.#ruleIssues(rules, projectId, []),
+      ...columns.issues,
+      ...digestIssues(rules, input.target?.webhook?.template, TEMPLATE_PATH),
+    ];
     if (columns.data === null || issues.length > 0) throw invalid(issues);
     const data = { ...columns.data, id, projectId, name: name.trim(), isActive, rules: JSON.stringify(rules) };
     const { db, changes } = this.#options;
@@ -126,8 +132,13 @@ export class ChannelService {
     const { name = channel.name, isActive = channel.isActive, target } = withoutNulls(input);
     const rules = { ...channel.rules, ...withoutNulls(input.rules ?? {}) };
     const columns = target && (await this.#columns(channel, target, by, channel));
-    const ofRules = this.#ruleIssues(rules, projectId, channel.rules.brokerIds);
-    const issues = [...nameIssues(name), ...ofRules, ...(columns?.issues ?? [])];
+    const issues = [
+      ...nameIssues(name),
+      ...this.#ruleIssues(rules, projectId, channel.rules.brokerIds),
+      ...(columns?.issues ?? []),
+      ...(target ? digestIssues(rules, target.webhook?.template, TEMPLATE_PATH) : []),
+      ...(!target && input.rules ? digestIssues(rules, templateOf(channel), 'input.rules.digestMinutes') : []),
+    ];
     if (issues.length > 0) throw invalid(issues);
     const saved = { ...rules, brokerIds: this.#withoutDeleted(rules.brokerIds) };
     const data = { ...columns?.data, name: name.trim(), isActive, rules: JSON.stringify(saved) };
@@ -233,6 +244,10 @@ const openPartOf = (
   credentialNames: Object.keys(credentials),
   ...body,
 });
+
+const TEMPLATE_PATH = 'input.target.webhook.template';
+
+const templateOf = ({ target }: Channel): string | null => (target.kind === 'WEBHOOK' ? target.template : null);
 
 function tooMany(projectId: string | null): ServiceError {
   const owner = projectId === null ? 'The service itself' : 'A project';
