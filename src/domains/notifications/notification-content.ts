@@ -75,12 +75,12 @@ export function contentOf(notices: readonly [ProblemNotice, ...ProblemNotice[]],
   return { type: notices.length === 1 ? single : 'problem.digest', timestamp: at.toISOString(), notices };
 }
 
-/** The message of `testNotificationChannel`. */
-export function testContent(project: NamedObject | null, at: Date): NotificationContent {
+/** The message of `testNotificationChannel`. `id`: of its problem. */
+export function testContent(project: NamedObject | null, at: Date, id = 'test'): NotificationContent {
   const timestamp = at.toISOString();
   const notice: ProblemNotice = {
     change: 'OPENED',
-    id: 'test',
+    id,
     kind: 'BROKER_UNREACHABLE',
     severity: 'NOTICE',
     title: 'This is a test of a notification channel',
@@ -95,3 +95,10 @@ export function testContent(project: NamedObject | null, at: Date): Notification
   };
   return { type: 'test', timestamp, notices: [notice] };
 }
+
+/** The closing of the problem of a test. */
+export const closedTest = ({ type, timestamp, notices }: NotificationContent): NotificationContent => ({
+  type,
+  timestamp,
+  notices: notices.map((notice) => ({ ...notice, change: 'CLOSED', closedAt: timestamp })),
+});

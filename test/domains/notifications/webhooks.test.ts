@@ -304,6 +304,23 @@ describe('templates', () => {
     expect(push).toMatchObject({ priority: 5, title: 'A bridge is not connected' });
   });
 
+  test('a test opens a problem of its own, and closes it', async () => {
+    const [service, receiver] = await Promise.all([startTestService(), startReceiver()]);
+    const credentials = [{ name: 'routingKey', value: 'key' }];
+    const webhook = { url: receiver.url, template: templateOf('PagerDuty'), credentials };
+    const id = await createChannel(service, { target: { webhook } });
+    for (let tested = 0; tested < 2; tested += 1) {
+      const { data } = await service.graphql(TEST, { input: { channelId: id } });
+      expect(data.testNotificationChannel).toMatchObject({ isDelivered: true });
+    }
+    const events = receiver.requests.map(({ body }) => body);
+    expect(events.map(({ event_action: action }) => action)).toEqual(['trigger', 'resolve', 'trigger', 'resolve']);
+    const [first, second, third, fourth] = events.map(({ dedup_key: key }) => key);
+    expect([first, third]).toEqual([second, fourth]);
+    expect(first).not.toBe(third);
+    expect(new Set(receiver.requests.map(({ headers }) => headers['webhook-id'])).size).toBe(4);
+  });
+
   test('a digest needs a template that writes all of its problems', async () => {
     const [service, receiver] = await Promise.all([startTestService(), startReceiver()]);
     const webhook = (template: string) => ({ target: { webhook: { url: receiver.url, template } } });

@@ -5,7 +5,7 @@ import type { Changes } from '../../../platform/storage/changes/changes.ts';
 import type { Database } from '../../../platform/storage/database.ts';
 import { CHANNEL_CHANGED, type Channel } from '../channels/channel.ts';
 import type { GraphContext } from '../channels/subscription-body.ts';
-import { type Names, testContent } from '../notification-content.ts';
+import { closedTest, type Names, type NotificationContent, testContent } from '../notification-content.ts';
 import type { ChannelSender } from '../senders/channel-sender.ts';
 import type { Outcome } from '../senders/sender.ts';
 
@@ -25,16 +25,24 @@ export class DeliveryService {
     this.#options = options;
   }
 
-  /** Sends a test immediately, past the deliveries that wait, and stores nothing. Errors: RATE_LIMITED. */
+  /**
+   * Sends a test immediately, past the deliveries that wait, and stores nothing. The receiver of a template may open an
+   * incident for it, so it gets the closing, too. Errors: RATE_LIMITED.
+   */
   async test(channel: Channel, graph: GraphContext, callerId: string): Promise<Outcome> {
     const { names, sender } = this.#options;
     const { projectId } = channel;
     const project =
       projectId === null ? null : { id: projectId, name: names.projects.get(projectId)?.name ?? projectId };
-    const id = newId('notificationDelivery');
-    return this.#limit.run(callerId, () =>
-      sender.send(channel, { id, content: testContent(project, new Date()) }, graph),
-    );
+    const send = (content: NotificationContent) =>
+      sender.send(channel, { id: newId('notificationDelivery'), content }, graph);
+    return this.#limit.run(callerId, async () => {
+      const content = testContent(project, new Date(), newId('problem'));
+      const opening = await send(content);
+      const { target } = channel;
+      const hasTemplate = target.kind === 'WEBHOOK' && target.template !== null;
+      return hasTemplate && opening.isDelivered ? send(closedTest(content)) : opening;
+    });
   }
 
   /** Sends an ended delivery again, before those with greater numbers. Errors: NOT_FOUND; IN_USE if it is not ended. */
