@@ -3,7 +3,7 @@ import type { SlicedTask } from '../scheduling/sliced-task.ts';
 /** Number of items that are sorted or merged before other work runs. */
 const ITEMS_PER_STEP = 64;
 
-/** Returns the items in order, equal ones in their previous order. For lists that sort() would block the process with. */
+/** Returns the items in order, equal ones in their previous order. For lists with which sort() blocks the process. */
 export function* sortInSteps<T>(items: readonly T[], compare: (one: T, other: T) => number): SlicedTask<T[]> {
   let sorted = [...items];
   for (let at = 0; at < sorted.length; at += ITEMS_PER_STEP) {

@@ -100,8 +100,8 @@ const ruleOf = (fields: Fields, aclType: AclType, topic: string): AclRule => ({
 });
 
 /**
- * `undefined` if there is no list. Entries that are no rules, and repeated topics, are skipped. Unlike Mosquitto, refuses
- * rules with more levels than a topic can have: thousands of `%c` would be replaced for each connection.
+ * `undefined` if there is no list. Entries that are no rules, and repeated topics, are skipped. Refuses rules with more
+ * levels than a topic can have, unlike Mosquitto: thousands of `%c` would be replaced for each connection.
  */
 function aclsOf(fields: Fields, state: AccessState): AclRule[] | undefined {
   const entries = fieldOf(fields, 'acls');
