@@ -12,6 +12,8 @@ const MAX_SHOWN = 50;
 
 interface AttentionProps {
   readonly open: OpenProblems;
+  /** How many there are, if `open` has only the most urgent ones. Default: those that are shown. */
+  readonly total?: number;
   /** Which of them are shown. Default: all. */
   readonly isShown?: (problem: ShownProblem) => boolean;
   readonly isOnBroker?: boolean;
@@ -28,6 +30,7 @@ export function Attention(props: AttentionProps) {
   const heading = useId();
   const [hasAll, setHasAll] = useState(false);
   const problems = unsilenced(open.problems).filter(isShown);
+  const count = props.total ?? problems.length;
   if (problems.length === 0) {
     if (isOnBroker) return null;
     if (!open.isComplete) return <Problem error={null} />;
@@ -41,7 +44,7 @@ export function Attention(props: AttentionProps) {
   return (
     <section className="attention" aria-labelledby={heading}>
       <h2 id={heading}>
-        {text('needsAttention')} <span className="count">{problems.length}</span>
+        {text('needsAttention')} <span className="count">{count}</span>
       </h2>
       <ProblemList
         problems={problems.slice(0, hasAll ? MAX_SHOWN : few)}
@@ -53,9 +56,7 @@ export function Attention(props: AttentionProps) {
           {text('showMore', { count: Math.min(problems.length, MAX_SHOWN) - few })}
         </button>
       )}
-      {hasAll && problems.length > MAX_SHOWN && (
-        <p className="quiet">{text('andMore', { count: problems.length - MAX_SHOWN })}</p>
-      )}
+      {hasAll && count > MAX_SHOWN && <p className="quiet">{text('andMore', { count: count - MAX_SHOWN })}</p>}
     </section>
   );
 }

@@ -1,20 +1,34 @@
+import { useMemo } from 'react';
 import { graphql } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useViewer } from '../session/viewer.ts';
 import { useTexts } from '../texts/texts.ts';
-import { Refusal } from '../ui/problem.tsx';
+import { Age } from '../ui/age.tsx';
+import { Problem, Refusal } from '../ui/problem.tsx';
 import { Attention } from './attention.tsx';
 import { useOpenProblems } from './open-problems.ts';
+import { PROBLEM } from './operations.ts';
 import { problemTexts } from './texts.ts';
 
-/** Each is a subscription. */
-const MAX_PROJECTS = 500;
+/** Each is a subscription. The service allows 100 on one connection, and other parts of the screen have some, too. */
+const MAX_LIVE = 50;
 /** Other people create projects. */
 const EVERY_MS = 30_000;
+/** The problems of more projects are not live. */
+const PROBLEMS_MS = 10_000;
 
 const PROJECTS = graphql(`query ProjectsWithProblems($first: Int!) {
   projects(first: $first) { totalCount nodes { id } }
 }`);
+const MOST_URGENT = graphql(
+  `query MostUrgentProblems {
+  problems(filter: { isSilenced: false }, orderBy: { field: SEVERITY, order: DESC }, first: 50) {
+    totalCount
+    nodes { ...ShownProblem }
+  }
+}`,
+  [PROBLEM],
+);
 
 interface FleetAttentionProps {
   /** How many problems are shown at first. */
@@ -25,27 +39,40 @@ interface FleetAttentionProps {
 
 /** What is wrong now in all projects of the person, and for root administrators in the service. */
 export function FleetAttention(props: FleetAttentionProps) {
-  const { data, error } = useQuery(PROJECTS, { first: MAX_PROJECTS }, EVERY_MS);
+  const { data, error } = useQuery(PROJECTS, { first: MAX_LIVE }, EVERY_MS);
   if (data === null) return <Refusal error={error} />;
   const { nodes, totalCount } = data.projects;
-  return <Followed projectIds={nodes.map(({ id }) => id)} total={totalCount} {...props} />;
+  if (totalCount > nodes.length) return <Polled projectCount={totalCount} {...props} />;
+  return <Followed projectIds={nodes.map(({ id }) => id)} {...props} />;
 }
 
 interface FollowedProps extends FleetAttentionProps {
   readonly projectIds: readonly string[];
-  readonly total: number;
 }
 
-function Followed({ projectIds, total, few, isWell }: FollowedProps) {
-  const text = useTexts(problemTexts);
+function Followed({ projectIds, few, isWell }: FollowedProps) {
   const { isRootAdmin } = useViewer();
-  const open = useOpenProblems(projectIds, isRootAdmin);
+  return <Attention open={useOpenProblems(projectIds, isRootAdmin)} few={few} isWell={isWell} />;
+}
+
+interface PolledProps extends FleetAttentionProps {
+  readonly projectCount: number;
+}
+
+function Polled({ projectCount, few, isWell }: PolledProps) {
+  const text = useTexts(problemTexts);
+  const { data, error } = useQuery(MOST_URGENT, {}, PROBLEMS_MS);
+  // Each response is another object.
+  const asOf = useMemo(() => new Date().toISOString(), [data]);
+  if (data === null) return <Problem error={error} />;
+  const { nodes, totalCount } = data.problems;
+  const open = { problems: nodes, isComplete: true, isLive: error === null, lastClosing: 0 };
   return (
     <>
-      {total > projectIds.length && (
-        <p className="note">{text('notAllProjects', { shown: projectIds.length, total })}</p>
-      )}
-      <Attention open={open} few={few} isWell={isWell} />
+      <Attention open={open} total={totalCount} few={few} isWell={isWell} />
+      <p className="quiet">
+        {text('notFollowed', { count: projectCount })} <Age asOf={asOf} isStale={error !== null} />
+      </p>
     </>
   );
 }

@@ -21,5 +21,5 @@ export const problemTexts = catalogue('problems', {
   silence: 'Silence for maintenance',
   isSilenced: 'silenced',
   lasted: 'lasted {time}',
-  notAllProjects: 'Only the problems of {shown} of {total} projects are shown.',
+  notFollowed: 'There are {count} projects, so their problems are not live.',
 });

@@ -105,6 +105,23 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the fleet' : CHROMIUM_MISSING, () =
     await expect.poll(() => page.getByRole('rowheader').first().textContent()).toBe('hall-99');
   });
 
+  test('shows what is wrong in each of 110 projects, which is not live and has its time', async () => {
+    const service = await startTestService();
+    const { db, changes } = service.storage;
+    const { ownerUserId } = await db.project.findFirstOrThrow();
+    const data = Array.from({ length: 110 }, (_, n) => ({ id: `prj_${n}`, name: `plant-${n}`, ownerUserId }));
+    await db.project.createMany({ data });
+    for (const { id } of data) await changes.announce('project', id);
+    for (const [n, { id: projectId }] of data.entries()) {
+      if (n % 11 === 0) await addBroker({ ...service, projectId }, 'mqtt://127.0.0.1:1', { name: `press-${n}` });
+    }
+    const page = await openFleet(service);
+    await page.getByText('There are 111 projects').getByText('As of').waitFor({ timeout: 60_000 });
+    await page.getByText('Needs attention 10').waitFor({ timeout: 60_000 });
+    await page.getByRole('button', { name: 'Show 7 more' }).click();
+    await page.locator('.attention').getByText('press-99', { exact: false }).first().waitFor();
+  });
+
   test('shows totals with their trend, and brokers as tiles, which the address remembers', async () => {
     const service = await startTestService({ embeddedBroker: true });
     const embedded = await firstBroker(service);
