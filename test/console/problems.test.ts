@@ -112,5 +112,11 @@ describe.skipIf(!hasChromium)(hasChromium ? 'problems' : CHROMIUM_MISSING, () =>
     await days.press('Enter');
     await expect.poll(stored).toBeNull();
     await expect.poll(() => days.inputValue()).toBe('7');
+    // What was typed for a project is not saved to another one.
+    await days.fill('21');
+    const { data } = await service.graphql('mutation { createProject(input: { name: "other" }) { project { id } } }');
+    await openScreen(page, { ...service, projectId: data.createProject.project.id }, '');
+    await page.getByRole('heading', { level: 1, name: 'other' }).waitFor();
+    await expect.poll(() => days.inputValue()).toBe('7');
   });
 });
