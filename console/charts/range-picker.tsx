@@ -2,7 +2,7 @@ import { Moon } from 'lucide-react';
 import { useTexts } from '../texts/texts.ts';
 import { lastNight } from '../ui/ranges.ts';
 import { TimeRange } from '../ui/time-range.tsx';
-import { limited, RANGES, type Range, type RangeKey, type Span } from './range.ts';
+import { RANGES, type Range, type RangeKey, type Span, until } from './range.ts';
 import { chartTexts } from './texts.ts';
 import { useTimeTexts } from './time-texts.ts';
 
@@ -18,10 +18,12 @@ const KEYS = Object.keys(RANGES) as RangeKey[];
 export function RangePicker({ range, span, onRange }: RangePickerProps) {
   const text = useTexts(chartTexts);
   const times = useTimeTexts();
-  const show = (wanted: Span) => onRange({ key: 'custom', span: limited(wanted, Date.now()) });
+  const show = (wanted: Span) => onRange({ key: 'custom', span: until(wanted, Date.now()) });
   const { from, to } = lastNight(new Date());
-  const night = limited({ from: from.getTime(), to: to.getTime() }, Date.now());
-  const isNight = range.key === 'custom' && range.span.from === night.from && range.span.to === night.to;
+  const night = { from: from.getTime(), to: to.getTime() };
+  // A night that is not over ends when it was chosen.
+  const isEnd = (time: number) => time === night.to || (time < night.to && Date.now() < night.to);
+  const isNight = range.key === 'custom' && range.span.from === night.from && isEnd(range.span.to);
   const isOther = range.key === 'custom' && !isNight;
   return (
     <fieldset className="choices" aria-label={text('range')}>

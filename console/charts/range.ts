@@ -53,13 +53,16 @@ export const movesEvery = (range: Range): number =>
 export const spanOf = (range: Range, now: number): Span =>
   range.key === 'custom' ? range.span : { from: now - RANGES[range.key], to: now };
 
-/** A span of a length that the history has, and not of the future. */
+/** A span of a length that the history has, moved out of the future. */
 export function limited({ from, to }: Span, now: number): Span {
   const length = Math.min(LONGEST_MS, Math.max(SHORTEST_MS, to - from));
   const middle = (from + to) / 2;
   const end = Math.min(now, Math.round(middle + length / 2));
   return { from: end - Math.round(length), to: end };
 }
+
+/** A span without its future. */
+export const until = ({ from, to }: Span, now: number): Span => limited({ from, to: Math.min(to, now) }, now);
 
 /** Twice as long for 2, half as long for 0.5, around a time. */
 export function zoomed({ from, to }: Span, factor: number, around: number): Span {

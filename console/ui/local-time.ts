@@ -17,6 +17,13 @@ export const minuteOf = (time: string | number | null): string => localTime(time
 /** The day of it. */
 export const dayOf = (time: string | number | null): string => localTime(time).slice(0, 'yyyy-mm-dd'.length);
 
+/** The day after a day. */
+export function dayAfter(day: string): string {
+  // No change of the clock moves noon to another day.
+  const date = new Date(`${day}T12:00`);
+  return dayOf(date.setDate(date.getDate() + 1));
+}
+
 const TYPED = /^\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?$/;
 
 /** The time of such a text in ISO 8601. Empty if it has none. A day alone is its beginning. */

@@ -4,7 +4,7 @@ import { useTexts } from '../texts/texts.ts';
 import { Calendar } from './calendar.tsx';
 import { Field } from './field.tsx';
 import { filterTexts } from './filter-texts.ts';
-import { localTime, timeOfInput } from './local-time.ts';
+import { dayAfter, dayOf, localTime, timeOfInput } from './local-time.ts';
 import { Menu } from './menu.tsx';
 import { RangeChoice } from './range-choice.tsx';
 import { useZone } from './use-zone.ts';
@@ -65,17 +65,19 @@ function TimeForm({
     onRange(times);
     event.currentTarget.closest<HTMLElement>('[popover]')?.hidePopover();
   };
+  // The end is not part of the time.
+  const lastDay = times.to === '' ? typed.to.slice(0, 10) : dayOf(Date.parse(times.to) - 1);
   // The first day that is chosen is the beginning, a later one the end.
   const choose = (day: string) =>
     setTyped(
       typed.from !== '' && typed.to === '' && day >= typed.from.slice(0, day.length)
-        ? { ...typed, to: `${day} 23:59` }
+        ? { ...typed, to: `${dayAfter(day)} 00:00` }
         : { from: `${day} 00:00`, to: '' },
     );
   return (
     <form className="time-range" onSubmit={submit}>
       {isOpenEnded && <RangeChoice onRange={onRange} />}
-      <Calendar from={typed.from.slice(0, 10)} to={typed.to.slice(0, 10)} onDay={choose} />
+      <Calendar from={typed.from.slice(0, 10)} to={lastDay} onDay={choose} />
       <div className="time-fields">
         {(['from', 'to'] as const).map((key) => (
           <Field key={key} label={text(key)}>

@@ -75,8 +75,27 @@ describe.skipIf(!hasChromium)(hasChromium ? 'charts' : CHROMIUM_MISSING, () => {
       expect(page.url()).toContain(address);
     }
     await page.getByRole('button', { name: 'Last night' }).click();
-    await expect.poll(shownMinutes).toBeGreaterThanOrEqual(7 * 60);
+    // It begins yesterday at 20:00, also if it is not over.
+    await expect.poll(shownMinutes).toBeGreaterThanOrEqual(4 * 60 - 1);
+    expect(await page.evaluate(`new Date('${last()?.from}').getHours()`)).toBe(20);
     expect(page.url()).toMatch(/from=.*&to=/);
+    await page.goBack();
+    await expect.poll(shownMinutes).toBe(60);
+
+    // A day ends where the next one begins. Of this day, only what has been is shown.
+    await page.getByRole('button', { name: 'From – to' }).click();
+    const today = page.locator('.calendar [aria-current=date]');
+    await today.click();
+    await today.click();
+    const [from, to] = ['From', 'To'].map((label) => page.getByLabel(label, { exact: true }));
+    const days = { from: await from?.inputValue(), to: await to?.inputValue() };
+    expect(Date.parse(`${days.to}Z`) - Date.parse(`${days.from}Z`)).toBe(24 * 60 * MINUTE_MS);
+    const monthAgo = new Date(Date.now() - 30 * 24 * 60 * MINUTE_MS).toISOString().slice(0, 10);
+    await from?.fill(`${monthAgo} 00:00`);
+    await page.getByRole('button', { name: 'Apply' }).click();
+    const begin = await page.evaluate(`new Date('${monthAgo}T00:00').toISOString()`);
+    await expect.poll(() => last()?.from).toBe(begin);
+    expect(Date.parse(String(last()?.to))).toBeLessThanOrEqual(Date.now());
     await page.goBack();
     await expect.poll(shownMinutes).toBe(60);
 
