@@ -19,7 +19,7 @@ const PROJECTS = graphql(`query ProjectsWithProblems($first: Int!) {
 /** Few people have so many projects. */
 const PolledAttention = later(async () => (await import('./polled-attention.tsx')).PolledAttention);
 
-export interface FleetAttentionProps {
+interface FleetAttentionProps {
   /** How many problems are shown at first. */
   readonly few: number;
   /** Whether all brokers are connected. A lost connection is a problem only after some seconds. */

@@ -5,7 +5,6 @@ import { useTexts } from '../texts/texts.ts';
 import { Age } from '../ui/age.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Attention } from './attention.tsx';
-import type { FleetAttentionProps } from './fleet-attention.tsx';
 import { PROBLEM } from './operations.ts';
 import { problemTexts } from './texts.ts';
 
@@ -21,8 +20,12 @@ const MOST_URGENT = graphql(
   [PROBLEM],
 );
 
-interface PolledProps extends FleetAttentionProps {
+interface PolledProps {
   readonly projectCount: number;
+  /** How many problems are shown at first. */
+  readonly few: number;
+  /** Whether all brokers are connected. */
+  readonly isWell: boolean;
 }
 
 /** The most urgent problems of all projects, and as of when they are, for people with many projects. */
