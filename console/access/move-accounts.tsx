@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'react';
+import { useBroker } from '../broker/broker-context.ts';
 import { ask } from '../graph/ask.ts';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import type { RefusedError } from '../graph/refused.ts';
@@ -7,16 +8,18 @@ import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Confirmation } from '../ui/confirmation.tsx';
 import { Field } from '../ui/field.tsx';
+import { NotAll } from '../ui/not-all.tsx';
 import { useAccess } from './access-context.ts';
 import { Changes } from './changes.tsx';
 import { moveTexts } from './move-texts.ts';
 import { type Moved, MovedAccounts } from './moved-accounts.tsx';
 import { newPassword } from './new-password.ts';
 
-const BROKERS = graphql(`query BrokersForAccounts {
-  projects(first: 100) {
-    nodes { id name brokers(first: 100) { nodes { id name viewerCanChangeAccessControl } } }
-  }
+const PROJECTS = graphql(`query ProjectsForAccounts {
+  projects(first: 1000) { totalCount nodes { id name } }
+}`);
+const BROKERS = graphql(`query BrokersForAccounts($id: ID!) {
+  project(id: $id) { id brokers(first: 1000) { totalCount nodes { id name viewerCanChangeAccessControl } } }
 }`);
 
 const COPY = graphql(`mutation CopyAccounts($input: CopyAccountsInput!) {
@@ -31,6 +34,8 @@ const COPY = graphql(`mutation CopyAccounts($input: CopyAccountsInput!) {
 
 type Copy = ResultOf<typeof COPY>['copyAccounts'];
 
+const NONE: ResultOf<typeof PROJECTS>['projects'] = { nodes: [], totalCount: 0 };
+
 interface MoveAccountsProps {
   readonly usernames: readonly string[];
   /** After the accounts were copied. */
@@ -42,18 +47,19 @@ interface MoveAccountsProps {
 export function MoveAccounts({ usernames, onDone, onClose }: MoveAccountsProps) {
   const text = useTexts(moveTexts);
   const { brokerId } = useAccess();
-  const { data: known } = useQuery(BROKERS, {});
+  const { project } = useBroker();
+  const [projectId, setProjectId] = useState(project.id);
+  const { nodes: projects, totalCount: projectCount } = useQuery(PROJECTS, {}).data?.projects ?? NONE;
+  const found = useQuery(BROKERS, { id: projectId }).data?.project;
+  // The last result may be that of another project.
+  const known = found?.id === projectId ? found.brokers : null;
   const { run, isBusy, error } = useMutation(COPY);
   const [target, setTarget] = useState('');
   const [plan, setPlan] = useState<Copy | null>(null);
   const [refusal, setRefusal] = useState<RefusedError | null>(null);
   const [failed, setFailed] = useState<Copy | null>(null);
   const [moved, setMoved] = useState<Moved | null>(null);
-  const brokers = (known?.projects.nodes ?? []).flatMap((project) =>
-    project.brokers.nodes
-      .filter(({ id, viewerCanChangeAccessControl: may }) => may && id !== brokerId)
-      .map(({ id, name }) => ({ id, name, project: project.name })),
-  );
+  const brokers = (known?.nodes ?? []).filter(({ id, viewerCanChangeAccessControl: may }) => may && id !== brokerId);
   const input = { brokerId: target, fromBrokerId: brokerId, usernames: [...usernames] };
   useEffect(() => {
     let isWanted = target !== '';
@@ -102,16 +108,33 @@ export function MoveAccounts({ usernames, onDone, onClose }: MoveAccountsProps) 
     >
       <p>{text('moveMeans')}</p>
       {known && brokers.length === 0 && <p className="note">{text('noBroker')}</p>}
-      <Field label={text('toBroker')}>
-        <select required value={target} onChange={({ currentTarget: { value } }) => setTarget(value)}>
-          <option value="">{text('chooseBroker')}</option>
-          {brokers.map(({ id, name, project }) => (
+      <Field label={text('project')}>
+        <select
+          value={projectId}
+          onChange={({ currentTarget: { value } }) => {
+            setProjectId(value);
+            setTarget('');
+          }}
+        >
+          {(projects.length > 0 ? projects : [project]).map(({ id, name }) => (
             <option key={id} value={id}>
-              {name} · {project}
+              {name}
             </option>
           ))}
         </select>
       </Field>
+      <NotAll shown={projects.length} total={projectCount} />
+      <Field label={text('toBroker')}>
+        <select required value={target} onChange={({ currentTarget: { value } }) => setTarget(value)}>
+          <option value="">{text('chooseBroker')}</option>
+          {brokers.map(({ id, name }) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </Field>
+      {known && <NotAll shown={known.nodes.length} total={known.totalCount} />}
       {target !== '' && shown === null && refusal === null && <p aria-busy="true">{text('planning')}</p>}
       {shown && (
         <>

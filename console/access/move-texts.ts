@@ -15,7 +15,7 @@ export const moveTexts = catalogue(
       'First they are copied with their groups and roles, and this broker stays as it is. Let the devices connect there, then delete the accounts here.',
     toBroker: 'Broker that gets the accounts',
     chooseBroker: 'choose a broker',
-    noBroker: 'There is no other broker whose access control you may change.',
+    noBroker: 'The project has no other broker whose access control you may change.',
     keepsPasswords: 'Accounts that keep their password: {count}',
     newPasswords: 'Accounts that get a new, generated password, which is shown once after the copy: {count}',
     copy: 'Copy the accounts',

@@ -10,7 +10,7 @@ import type { Broker } from './broker-context.ts';
 import { brokerTexts } from './texts.ts';
 
 const OTHERS = graphql(`query BrokersToSwitchTo($id: ID!) {
-  project(id: $id) { brokers(first: 100) { nodes { id name } } }
+  project(id: $id) { brokers(first: 10000) { nodes { id name } } }
 }`);
 
 interface SwitcherProps {

@@ -2,6 +2,7 @@ import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { useMutation } from '../graph/use-mutation.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
+import { NotAll } from '../ui/not-all.tsx';
 import { Problem } from '../ui/problem.tsx';
 import type { Certificate } from './certificates-query.ts';
 import { ListenerDialog } from './listener-dialog.tsx';
@@ -9,7 +10,8 @@ import { certificateTexts } from './texts.ts';
 
 const LISTENERS = graphql(`query TlsListeners($id: ID!) {
   project(id: $id) {
-    brokers(first: 100) {
+    brokers(first: 200) {
+      totalCount
       nodes {
         id
         name
@@ -58,7 +60,8 @@ export function DeployCertificate({ projectId, certificate, onChange, onClose }:
     if (!hasPrivateKey) return text(requiresCertificate ? 'authorityRequired' : 'authorityOptional');
     return server ? text('replaces', { name: server.name }) : text('first');
   };
-  const open = (data?.project?.brokers.nodes ?? []).flatMap((broker) =>
+  const { nodes = [], totalCount = 0 } = data?.project?.brokers ?? {};
+  const open = nodes.flatMap((broker) =>
     (broker.listeners ?? [])
       .filter(({ hasTls, certificates }) => hasTls && certificates.every(({ id }) => id !== certificateId))
       .map((listener) => ({ ...listener, brokerId: broker.id, brokerName: broker.name, note: effect(listener) })),
@@ -76,6 +79,7 @@ export function DeployCertificate({ projectId, certificate, onChange, onClose }:
       empty={data === null ? <Problem error={problem} /> : <p>{text('noListeners')}</p>}
     >
       {text(hasPrivateKey ? 'deployEffect' : 'authorityEffect')}
+      <NotAll shown={nodes.length} total={totalCount} />
     </ListenerDialog>
   );
 }

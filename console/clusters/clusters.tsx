@@ -8,6 +8,7 @@ import { useTexts } from '../texts/texts.ts';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { Empty } from '../ui/empty.tsx';
+import { NotAll } from '../ui/not-all.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { ClusterSection } from './cluster-section.tsx';
 import { apply, CLUSTER_STATUS } from './clusters-live.ts';
@@ -18,7 +19,7 @@ import { clusterTexts } from './texts.ts';
 const BROKERS = graphql(`query BrokersForClusters($id: ID!) {
   project(id: $id) {
     viewerCanCreateClusters
-    brokers(first: 100) { nodes { id name url isCluster cluster { id } } }
+    brokers(first: 1000) { totalCount nodes { id name url isCluster cluster { id } } }
   }
 }`);
 
@@ -51,6 +52,7 @@ export function Clusters() {
       {[...state.values()].map((cluster) => (
         <ClusterSection key={cluster.id} cluster={cluster} free={free} isLive={isLive} onChange={renew} />
       ))}
+      <NotAll shown={brokers.nodes.length} total={brokers.totalCount} />
       <CopyAs document={CLUSTER_STATUS} variables={{ projectId: id }} />
       {isCreating && (
         <CreateCluster

@@ -55,7 +55,7 @@ export const BROKERS = graphql(`query ProjectBrokers(
       }
     }
     problemThresholds { certificateDays }
-    certificates(first: 100) { nodes { daysLeft brokers { id } } }
+    certificates(first: 1000) { nodes { daysLeft brokers { id } } }
   }
 }`);
 

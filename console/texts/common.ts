@@ -56,6 +56,7 @@ export const common = {
   pageOf: 'Page {page} of {pages}',
   nextPage: 'Next',
   total: '{count} in total',
+  notAll: 'Only {shown} of {total} are listed.',
   zone: 'Times are in the zone {zone}.',
   unknown: 'unknown',
   none: 'none',

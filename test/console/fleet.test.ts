@@ -103,6 +103,11 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the fleet' : CHROMIUM_MISSING, () =
     await expect.poll(() => page.getByRole('rowheader').first().textContent()).toBe('hall-0');
     await page.getByRole('button', { name: 'Broker', exact: true }).click();
     await expect.poll(() => page.getByRole('rowheader').first().textContent()).toBe('hall-99');
+
+    // Choices have all of them.
+    await page.getByRole('rowheader').first().getByRole('link').click();
+    await page.getByRole('button', { name: 'Another broker of the project' }).click();
+    await expect.poll(() => page.locator('.menu:popover-open').getByRole('link', { name: 'hall-' }).count()).toBe(110);
   });
 
   test('shows what is wrong in each of 110 projects, which is not live and has its time', async () => {
