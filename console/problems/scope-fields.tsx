@@ -3,13 +3,14 @@ import type { introspection } from '../../src/generated/graph.d.ts';
 import { graphql } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
+import { NotAll } from '../ui/not-all.tsx';
 import { SEVERITIES } from './open-problems.ts';
 import { KINDS, SERVICE_KINDS } from './project-kinds.ts';
 import { scopeTexts } from './scope-texts.ts';
 import { titleTexts } from './title-texts.ts';
 
 const BROKERS = graphql(`query BrokersOfScope($id: ID!, $hasBrokers: Boolean!) {
-  project(id: $id) @include(if: $hasBrokers) { brokers(first: 1000) { nodes { id name } } }
+  project(id: $id) @include(if: $hasBrokers) { brokers(first: 1000) { totalCount nodes { id name } } }
 }`);
 
 /** Which problems. An empty list: all. */
@@ -21,9 +22,11 @@ export interface Scope {
 
 export const EVERYTHING: Scope = { brokerIds: [], kinds: [], severities: [] };
 
+const useListed = (projectId: string | null) =>
+  useQuery(BROKERS, { id: projectId ?? '', hasBrokers: projectId !== null }).data?.project?.brokers ?? null;
+
 /** The brokers of a project, for choices. `null`: not known yet, or the service itself, which has none. */
-export const useBrokers = (projectId: string | null) =>
-  useQuery(BROKERS, { id: projectId ?? '', hasBrokers: projectId !== null }).data?.project?.brokers.nodes ?? null;
+export const useBrokers = (projectId: string | null) => useListed(projectId)?.nodes ?? null;
 
 interface ScopeFieldsProps {
   /** `null`: problems of the service itself, which no broker has. */
@@ -36,18 +39,25 @@ interface ScopeFieldsProps {
 export function ScopeFields({ projectId, scope, onChange }: ScopeFieldsProps) {
   const text = useTexts(scopeTexts);
   const titleOf = useTexts(titleTexts);
-  const brokers = useBrokers(projectId) ?? [];
+  const listed = useListed(projectId);
+  const { nodes, totalCount } = listed ?? { nodes: [], totalCount: 0 };
+  const isAll = nodes.length === totalCount;
+  const brokers = nodes.map(({ id, name }) => ({ value: id, label: name }));
+  // A broker may have been deleted since it was chosen. Without a choice it could not be removed.
+  const unlisted = scope.brokerIds.filter((id) => nodes.every((broker) => broker.id !== id));
+  const others = unlisted.map((id) => ({ value: id, label: isAll ? `${text('deletedBroker')} (${id})` : id }));
   return (
     <>
-      {brokers.length > 0 && (
+      {listed !== null && brokers.length + others.length > 0 && (
         <Choices
           title={text('brokers')}
           all={text('allBrokers')}
-          values={brokers.map(({ id, name }) => ({ value: id, label: name }))}
+          values={[...brokers, ...others]}
           chosen={scope.brokerIds}
           onChange={(brokerIds) => onChange({ brokerIds })}
         />
       )}
+      <NotAll shown={nodes.length} total={totalCount} />
       <Choices
         title={text('severities')}
         all={text('allSeverities')}

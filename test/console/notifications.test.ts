@@ -12,7 +12,7 @@ import {
 } from '../domains/notifications/notification-world.ts';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { startTestService, type TestService } from '../support/service.ts';
-import { checkScreen, openActions, openConsole, openFleet, signIn } from './page.ts';
+import { addBroker, checkScreen, openActions, openConsole, openFleet, signIn } from './page.ts';
 
 const dialog = (page: Page) => page.getByRole('dialog');
 const row = (page: Page, name: string) =>
@@ -128,6 +128,33 @@ describe.skipIf(!hasChromium)(hasChromium ? 'notification channels' : CHROMIUM_M
     await dialog(page).getByRole('button', { name: 'Delete On call' }).click();
     await page.getByText('Nobody is notified of problems yet').waitFor();
     expect(await db.notificationChannel.count()).toBe(0);
+  });
+
+  test('can be freed from brokers that were deleted', async () => {
+    const service = await startTestService();
+    const [kept, gone] = [
+      await addBroker(service, 'mqtt://127.0.0.1:1', { name: 'kept' }),
+      await addBroker(service, 'mqtt://127.0.0.1:2', { name: 'gone' }),
+    ];
+    const run = async (document: string, variables: Record<string, unknown>) => {
+      expect((await service.graphql(document, variables)).errors).toBeUndefined();
+    };
+    const target = { webhook: { url: 'http://127.0.0.1:1/hook' } };
+    const input = { projectId: service.projectId, name: 'On call', rules: { brokerIds: [kept, gone] }, target };
+    await run(
+      'mutation ($input: CreateNotificationChannelInput!) { createNotificationChannel(input: $input) { notificationChannel { id } } }',
+      { input },
+    );
+    await run('mutation ($id: ID!) { deleteBroker(input: { brokerId: $id }) { deletedBrokerId } }', { id: gone });
+    const page = await openFleet(service);
+    await open(page, service, 'notifications');
+    await act(page, 'Change');
+    expect(await page.getByLabel('kept', { exact: true }).isChecked()).toBe(true);
+    await page.getByLabel('a deleted broker').click();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('On call is saved.').waitFor();
+    const { rules } = await service.storage.db.notificationChannel.findFirstOrThrow();
+    expect(JSON.parse(rules).brokerIds).toEqual([kept]);
   });
 
   test('of the service itself have the same screens for root administrators, without brokers', async () => {
