@@ -14,8 +14,6 @@ import { MIB } from './brokers.ts';
 import type { Foundation } from './foundation.ts';
 
 const DAY_MS = 86_400_000;
-/** Its thread has 3 s of them to write what waits. */
-const HISTORY_MS = 5_000;
 
 /** The history of brokers. Its thread starts when something is written or read. */
 export function openHistory({ config, log, closers }: Foundation, workerUrl: URL | undefined): HistoryThread {
@@ -30,7 +28,6 @@ export function openHistory({ config, log, closers }: Foundation, workerUrl: URL
       workerUrl,
       log,
     }),
-    { maxMs: HISTORY_MS },
   );
 }
 

@@ -43,9 +43,6 @@ import { type Foundation, openFoundation } from './foundation.ts';
 import { openHistory, openMetricsHistory } from './history.ts';
 import { openProcesses } from './processes.ts';
 
-/** The threads of streams and bridges write what is acknowledged before they end. */
-const HOSTED = { maxMs: 5_000 };
-
 type WorkerName = 'embeddedWorker' | 'streamWorker' | 'bridgeWorker' | 'topicWorker' | 'historyWorker';
 
 /** The compiled workers are by default next to their modules. Tests run from the sources and name others. */
@@ -210,7 +207,6 @@ function openFeatures(
       maxBytes: config.streamStorageMaxMb * MIB,
       workerUrl: streamWorker,
     }),
-    HOSTED,
   );
   const bridges = closers.keep(
     new Bridges({
@@ -229,7 +225,6 @@ function openFeatures(
       databaseUrl,
       workerUrl: bridgeWorker,
     }),
-    HOSTED,
   );
   const topicTrees = closers.keep(
     new TopicTrees({

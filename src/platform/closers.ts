@@ -12,7 +12,8 @@ interface PartOptions {
   readonly maxMs?: number;
 }
 
-const CLOSE_MS = 3_000;
+/** Also for a slow disk or a busy processor. */
+const CLOSE_MS = 10_000;
 /** Parts that follow a late one probably wait for the same, such as a database that does not respond. */
 const LATER_MS = 1_000;
 
