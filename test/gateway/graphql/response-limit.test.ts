@@ -131,12 +131,12 @@ describe('a response above 16 MiB is a typed error, and a smaller one is sent', 
 test('one preview under many aliases does not exceed the limit', async () => {
   const service = await startTestService();
   const { token } = await service.person('VIEWER');
-  const aliases = Array.from({ length: 8 }, (_, index) => `p${index}: payload o${index}: output`).join(' ');
+  const aliases = Array.from({ length: 12 }, (_, index) => `p${index}: payload o${index}: output`).join(' ');
   const document = `query ($q: JSON!, $s: [JSON!]!) { previewStream(query: $q, samples: $s) { results { ${aliases} } } }`;
-  const select = Array.from({ length: 4 }, (_, index) => ({ source: '[a]', target: `[${index}]` }));
+  const select = Array.from({ length: 3 }, (_, index) => ({ source: '[a]', target: `[${index}]` }));
   for (let run = 0; run < 2; run++) {
     const before = busyMs();
-    const { errors } = await service.graphql(document, { q: { select }, s: [{ a: 'x'.repeat(300_000) }] }, token);
+    const { errors } = await service.graphql(document, { q: { select }, s: [{ a: 'x'.repeat(250_000) }] }, token);
     expect(errors).toMatchObject([tooLarge]);
     expect(busyMs() - before).toBeLessThan(3_000);
   }
