@@ -92,6 +92,8 @@ test('a page needs as many statements for 1,000 rows as for 10, and reads no sec
     expect(errors, list).toBeUndefined();
     return { rows: JSON.stringify(data).split('},{').length, found: statements().filter((sql) => /^SELECT/.test(sql)) };
   };
+  // The cache of certificates reads its rows in slices. Until then the database states which have a private key.
+  await expect.poll(async () => (await read('certificates', projects[1])).found.length).toBeLessThan(FEW);
   for (const list of Object.keys(LISTS)) {
     await read(list, projects[0]);
     const few = await read(list, projects[0]);
