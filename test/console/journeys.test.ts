@@ -82,7 +82,8 @@ describe.skipIf(!hasChromium)(hasChromium ? 'from the fleet' : CHROMIUM_MISSING,
     }, 100);
     try {
       const lost = await Journey.start(page, service);
-      const bridge = page.getByRole('listitem').filter({ hasText: 'to-graz' });
+      // On a slow machine its queue fills, which is a problem of its own.
+      const bridge = page.getByRole('listitem').filter({ hasText: 'A bridge is not connected' });
       await bridge.getByText(broker.name).waitFor(SLOW);
       await lost.click(bridge.getByRole('link'));
       await page.getByRole('rowheader', { name: 'to-graz' }).waitFor();
