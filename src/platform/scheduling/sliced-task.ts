@@ -117,25 +117,35 @@ export async function afterMicrotasks(): Promise<void> {
 
 /** The time that work of one kind has in each event loop iteration. */
 export class IterationSlice {
-  #endsAt = 0;
+  #startedAt = Number.NEGATIVE_INFINITY;
+  /** Whether this iteration has had a slice, or is to have none. */
+  #isKnown = false;
+  #isSkipped = false;
 
   hasTime(): boolean {
     const now = performance.now();
-    if (this.#endsAt === 0) {
-      this.#endsAt = now + SLICE_MS;
-      setImmediate(this.#next);
+    if (!this.#isKnown) {
+      this.#startedAt = now;
+      this.#know();
     }
-    return now < this.#endsAt;
+    return !this.#isSkipped && now < this.#startedAt + SLICE_MS;
   }
 
-  /** Leaves this iteration no more time. */
-  end(): void {
-    this.hasTime();
-    this.#endsAt = Number.NEGATIVE_INFINITY;
+  /** Leaves this iteration no more time, unless the last slice was MAX_YIELD_MS ago. */
+  skip(): void {
+    if (performance.now() > this.#startedAt + MAX_YIELD_MS) return;
+    this.#isSkipped = true;
+    if (!this.#isKnown) this.#know();
+  }
+
+  #know(): void {
+    this.#isKnown = true;
+    setImmediate(this.#next);
   }
 
   readonly #next = (): void => {
-    this.#endsAt = 0;
+    this.#isKnown = false;
+    this.#isSkipped = false;
   };
 }
 
@@ -156,9 +166,9 @@ export class SlicedStarts {
     return !this.#isBusy && this.#slice.hasTime();
   }
 
-  /** Work waits for the next iteration. */
+  /** No work starts in this iteration, but some at least every MAX_YIELD_MS. */
   postpone(): void {
-    this.#slice.end();
+    this.#slice.skip();
   }
 
   /** `start` must not throw, and is called once if it is added again before. */
@@ -173,7 +183,7 @@ export class SlicedStarts {
 
   async #startWaiting(): Promise<void> {
     for (let [next] = this.#waiting; next !== undefined; [next] = this.#waiting) {
-      while (!this.#slice.hasTime()) await new Promise<void>(yieldToEventLoop);
+      while (!this.#slice.hasTime()) await new Promise((resolve) => setImmediate(resolve));
       const [caller, starts] = next;
       const [start] = starts;
       this.#waiting.delete(caller);
