@@ -117,35 +117,25 @@ export async function afterMicrotasks(): Promise<void> {
 
 /** The time that work of one kind has in each event loop iteration. */
 export class IterationSlice {
-  #startedAt = Number.NEGATIVE_INFINITY;
-  /** Whether this iteration has had a slice, or is to have none. */
-  #isKnown = false;
-  #isSkipped = false;
+  #endsAt = 0;
 
   hasTime(): boolean {
     const now = performance.now();
-    if (!this.#isKnown) {
-      this.#startedAt = now;
-      this.#know();
+    if (this.#endsAt === 0) {
+      this.#endsAt = now + SLICE_MS;
+      setImmediate(this.#next);
     }
-    return !this.#isSkipped && now < this.#startedAt + SLICE_MS;
+    return now < this.#endsAt;
   }
 
-  /** Leaves this iteration no more time, unless the last slice was MAX_YIELD_MS ago. */
-  skip(): void {
-    if (performance.now() > this.#startedAt + MAX_YIELD_MS) return;
-    this.#isSkipped = true;
-    if (!this.#isKnown) this.#know();
-  }
-
-  #know(): void {
-    this.#isKnown = true;
-    setImmediate(this.#next);
+  /** Leaves this iteration no more time. */
+  end(): void {
+    this.hasTime();
+    this.#endsAt = Number.NEGATIVE_INFINITY;
   }
 
   readonly #next = (): void => {
-    this.#isKnown = false;
-    this.#isSkipped = false;
+    this.#endsAt = 0;
   };
 }
 
@@ -166,9 +156,9 @@ export class SlicedStarts {
     return !this.#isBusy && this.#slice.hasTime();
   }
 
-  /** No work starts in this iteration, but some at least every MAX_YIELD_MS. */
+  /** Work waits for the next iteration. */
   postpone(): void {
-    this.#slice.skip();
+    this.#slice.end();
   }
 
   /** `start` must not throw, and is called once if it is added again before. */
@@ -183,7 +173,7 @@ export class SlicedStarts {
 
   async #startWaiting(): Promise<void> {
     for (let [next] = this.#waiting; next !== undefined; [next] = this.#waiting) {
-      while (!this.#slice.hasTime()) await new Promise((resolve) => setImmediate(resolve));
+      while (!this.#slice.hasTime()) await new Promise<void>(yieldToEventLoop);
       const [caller, starts] = next;
       const [start] = starts;
       this.#waiting.delete(caller);
