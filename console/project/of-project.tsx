@@ -17,7 +17,7 @@ export function OfProject({ id, children }: OfProjectProps) {
   const project = data?.project;
   if (!project)
     return error?.code === 'NOT_FOUND' ? <p role="alert">{text('noProject')}</p> : <Problem error={error} />;
-  // Forms begin again with another project: what was typed is for this one.
+  // Forms start again with another project: what was typed is for this one.
   return (
     <ProjectContext.Provider key={project.id} value={{ project, renew }}>
       {children(project)}

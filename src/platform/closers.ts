@@ -19,7 +19,7 @@ const LATER_MS = 1_000;
 
 /**
  * Collects close functions and calls them in reverse order, both after a failed start and at shutdown. A part that is
- * late goes on while the next ones close.
+ * late continues while the next ones close.
  */
 export class Closers {
   readonly #options: ClosersOptions;

@@ -75,14 +75,14 @@ describe.skipIf(!hasChromium)(hasChromium ? 'charts' : CHROMIUM_MISSING, () => {
       expect(page.url()).toContain(address);
     }
     await page.getByRole('button', { name: 'Last night' }).click();
-    // It begins yesterday at 20:00, also if it is not over.
+    // It starts yesterday at 20:00, also if it is not over.
     await expect.poll(shownMinutes).toBeGreaterThanOrEqual(4 * 60 - 1);
     expect(await page.evaluate(`new Date('${last()?.from}').getHours()`)).toBe(20);
     expect(page.url()).toMatch(/from=.*&to=/);
     await page.goBack();
     await expect.poll(shownMinutes).toBe(60);
 
-    // A day ends where the next one begins. Of this day, only what has been is shown.
+    // A day ends where the next one starts. Of this day, only what has been is shown.
     await page.getByRole('button', { name: 'From – to' }).click();
     const today = page.locator('.calendar [aria-current=date]');
     await today.click();

@@ -173,7 +173,7 @@ describe.each(['SQLite', 'PostgreSQL'])('a history in %s', (engine) => {
 });
 
 describe.skipIf(!postgres.available)('while another process maintains the history in PostgreSQL', () => {
-  test('its lock is kept alive, and this process knows the size and the beginning of the history', async () => {
+  test('its lock is renewed, and this process has the size and the start of the history', async () => {
     const url = await emptyDatabase(postgres);
     const states: HistoryState[] = [];
     const core = new HistoryCore({

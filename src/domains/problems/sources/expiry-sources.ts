@@ -10,19 +10,12 @@ import { THRESHOLDS } from '../model/problem-thresholds.ts';
 
 const URGENT_DAYS = 3;
 
-const expiryOf = (name: string, days: number): Statement =>
+const expiryOf = (of: 'CERTIFICATE' | 'TOKEN', name: string, days: number): Statement =>
   days < 0
-    ? statement('CERTIFICATE_EXPIRED', { name })
+    ? statement(`${of}_EXPIRED`, { name })
     : days === 0
-      ? statement('CERTIFICATE_EXPIRES_TODAY', { name })
-      : statement('CERTIFICATE_EXPIRES', { name, days });
-
-const tokenExpiryOf = (name: string, days: number): Statement =>
-  days < 0
-    ? statement('TOKEN_EXPIRED', { name })
-    : days === 0
-      ? statement('TOKEN_EXPIRES_TODAY', { name })
-      : statement('TOKEN_EXPIRES', { name, days });
+      ? statement(`${of}_EXPIRES_TODAY`, { name })
+      : statement(`${of}_EXPIRES`, { name, days });
 
 /** Certificates of projects, deployed or not. A deployed one is critical in its last days. */
 export function certificateSource({
@@ -43,7 +36,10 @@ export function certificateSource({
             subjectId: certificate.id,
             subjectName: certificate.name,
             severity: isDeployed && days < URGENT_DAYS ? 'CRITICAL' : 'WARNING',
-            statements: [expiryOf(certificate.name, days), statement(isDeployed ? 'DEPLOYED' : 'NOT_DEPLOYED', {})],
+            statements: [
+              expiryOf('CERTIFICATE', certificate.name, days),
+              statement(isDeployed ? 'DEPLOYED' : 'NOT_DEPLOYED', {}),
+            ],
           },
         ];
       }),
@@ -107,7 +103,7 @@ export function tokenSource({ db, changes, isWanted }: TokenSourceOptions): Proj
       return (byProject.get(id) ?? []).flatMap(({ id: subjectId, name, validUntil }): ProblemFact[] => {
         const days = validUntil === null ? Number.POSITIVE_INFINITY : daysLeft({ expiresAt: validUntil.getTime() });
         if (days < -EXPIRED_DAYS || days >= tokenDays) return [];
-        return [{ kind: 'TOKEN_EXPIRING', subjectId, subjectName: name, statements: [tokenExpiryOf(name, days)] }];
+        return [{ kind: 'TOKEN_EXPIRING', subjectId, subjectName: name, statements: [expiryOf('TOKEN', name, days)] }];
       });
     },
     close: stop,

@@ -65,7 +65,7 @@ test('masks sent back keep each its own secret, whatever the order of the list',
   expect(config).toEqual({ connections: [...KEPT.connections].reverse() });
 });
 
-test('masks keep each its own secret also where several entries of a list have the same name', () => {
+test('each mask restores its own secret also where several entries of a list have the same name', () => {
   const kept = { connections: ['one', 'two'].map((password) => ({ name: 'a', url: 'mqtt://one:1883', password })) };
   expect(unmasked(masked(kept, BY_SCHEMA), kept, BY_SCHEMA)).toEqual({ config: kept, issues: [] });
 });
@@ -77,7 +77,7 @@ test.each([
   ['in one object', Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`${index}token`, '***']))],
   ['in lists', Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`${index}tokens`, ['***']]))],
   ['deep inside', { token: deep(40) }],
-])('thousands of secrets that are kept %s take no longer than the configuration is long', (_what, given) => {
+])('thousands of secrets that are restored %s take no longer than the configuration is long', (_what, given) => {
   const kept = { ...JSON.parse(JSON.stringify(given).replaceAll('***', 'kept')), host: 'one' };
   const begun = busyMs();
   expect(unmasked({ ...given, host: 'one' }, kept, BY_NAME)).toEqual({ config: kept, issues: [] });
