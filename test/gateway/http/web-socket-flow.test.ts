@@ -111,14 +111,17 @@ test('queries of a WebSocket whose client does not read wait instead of filling 
   // A client that continues to read gets all results.
   const [first] = sockets;
   const ids = new Set<string>();
+  const refused: string[] = [];
   let responseSize = 0;
   first?.on('message', (data) => {
     responseSize = Math.max(responseSize, String(data).length);
     const { id, type } = JSON.parse(String(data)) as { id: string; type: string };
     if (type === 'complete') ids.add(id);
+    if (type === 'error') refused.push(String(data));
   });
   first?.resume();
-  await expect.poll(() => ids.size, { timeout: 60_000 }).toBe(frames.length);
+  await expect.poll(() => ids.size + refused.length, { timeout: 60_000 }).toBe(frames.length);
+  expect(refused).toEqual([]);
   // The bound of each socket is 1 MiB plus one response.
   expect(last).toBeLessThanOrEqual(COUNT * (1_048_576 + responseSize));
   for (const socket of sockets) socket.terminate();
