@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { temporaryFolder } from '../support/database.ts';
-import { freePort, isFree } from '../support/free-port.ts';
+import { freeTen } from '../support/free-port.ts';
 import { HAPROXY_MISSING, hasHaproxy } from '../support/haproxy.ts';
 import { UNAVAILABLE, usePostgres } from '../support/postgres.ts';
 import { bearer, startTestService } from '../support/service.ts';
@@ -15,15 +15,6 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const guide = readFileSync(`${ROOT}docs/scaling.md`, 'utf8');
 const postgres = usePostgres();
 const canRun = hasHaproxy && postgres.available;
-
-/** Returns all digits but the last of a free port: the guide uses four ports that differ in the last digit. */
-async function freeTen(): Promise<string> {
-  for (;;) {
-    const ten = String(await freePort()).slice(0, -1);
-    const areFree = await Promise.all(['0', '1', '2', '3'].map((last) => isFree(Number(ten + last))));
-    if (!areFree.includes(false)) return ten;
-  }
-}
 
 /** Runs the commands that the guide lists below `By hand`, in another folder and with other ports and keys. */
 async function followGuide() {
@@ -40,11 +31,14 @@ async function followGuide() {
     cwd: folder,
     detached: true,
     env: { PATH: `${process.env.PATH}:/usr/sbin`, MQTT_PORT: '0', MQTT_WS_PORT: '0', MQTT_TLS_PORT: 'off' },
-    stdio: ['ignore', 'pipe', 'ignore'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const output = { text: '' };
+  const output = { text: '', log: '' };
   shell.stdout.on('data', (chunk) => {
     output.text += chunk;
+  });
+  shell.stderr.on('data', (chunk) => {
+    output.log += chunk;
   });
   // The pipe closes when the last process of the guide has ended.
   const ended = once(shell, 'close');
@@ -64,7 +58,8 @@ const isReady = (url: string) =>
 describe.skipIf(!canRun)(canRun ? 'docs/scaling.md' : `${HAPROXY_MISSING}; ${UNAVAILABLE}`, () => {
   test('by hand, three processes and a balancer serve the administrator whose password is in the file that is printed', async () => {
     const { output, url, folder } = await followGuide();
-    for (const n of [1, 2, 3]) await expect.poll(() => isReady(url(n)), { timeout: 60_000 }).toBe(true);
+    const readyOrLog = async (n: number) => (await isReady(url(n))) || output.log.slice(-5_000);
+    for (const n of [1, 2, 3]) await expect.poll(() => readyOrLog(n), { timeout: 180_000 }).toBe(true);
     await expect.poll(() => isReady(url(0))).toBe(true);
     const printed = /"firstPassword":\{"email":"(.+?)","file":"(.+?)"/g;
     await expect.poll(() => [...output.text.matchAll(printed)].length).toBe(1);

@@ -14,10 +14,21 @@ const LAST_PORT = 32_767;
  */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = FIRST_PORT + Math.floor(Math.random() * (LAST_PORT - FIRST_PORT + 1));
+    const port = randomPort();
     if (isClaimed(port) && (await isFree(port))) return port;
   }
 }
+
+/** Returns all digits but the last of four free ports that end with 0 to 3. No other test of the run gets one of them. */
+export async function freeTen(): Promise<string> {
+  for (;;) {
+    const ten = String(randomPort()).slice(0, -1);
+    const ports = ['0', '1', '2', '3'].map((last) => Number(ten + last));
+    if (ports.every(isClaimed) && !(await Promise.all(ports.map(isFree))).includes(false)) return ten;
+  }
+}
+
+const randomPort = () => FIRST_PORT + Math.floor(Math.random() * (LAST_PORT - FIRST_PORT + 1));
 
 /** Claims a port for the run by a folder, because files of tests run in several processes. */
 function isClaimed(port: number): boolean {
