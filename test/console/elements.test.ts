@@ -91,7 +91,9 @@ describe.skipIf(!hasChromium)(hasChromium ? 'elements in the page of another ori
       events?.getByRole('link', { name: 'pump-1' }).first().click(),
     ]);
     expect(opened.url()).toBe(`${service.url}/?#/brokers/${brokerId}/clients/pump-1`);
-    expect(sockets).toHaveLength(1);
+    // On a busy machine it may have been opened again.
+    const open = () => sockets.filter((socket) => !socket.isClosed());
+    expect(open()).toHaveLength(1);
     const untouched = { address: url, title: 'Plant 4', stored: 0, styles: 0, hasOwnHistory: true };
     expect(await page.evaluate(PAGE_STATE)).toEqual(untouched);
 
@@ -101,9 +103,9 @@ describe.skipIf(!hasChromium)(hasChromium ? 'elements in the page of another ori
 
     // An element that is removed takes no other along; the last one closes the connection.
     await page.evaluate(`document.querySelector('brokergraph-explain').remove()`);
-    expect(sockets[0]?.isClosed()).toBe(false);
+    expect(open()).toHaveLength(1);
     await page.evaluate(`globalThis.removed = [...document.body.children]; document.body.replaceChildren()`);
-    await expect.poll(() => sockets[0]?.isClosed()).toBe(true);
+    await expect.poll(open).toEqual([]);
     await page.evaluate('document.body.append(...removed)');
     await clients?.getByRole('grid').waitFor();
 

@@ -236,10 +236,10 @@ test('a service with thirty brokers that never end a packet has bounded memory a
 
 test('a broker that floods its link is read in slices, and other work continues', async () => {
   const time = new ReadingTimeLimit();
-  const sliced = new Set<string>();
+  const slices = new Map<string, number>();
   const slice = time.slice.bind(time);
   time.slice = (key, ...rest) => {
-    sliced.add(key);
+    slices.set(key, (slices.get(key) ?? 0) + 1);
     return slice(key, ...rest);
   };
   const readingLimits = newReadingLimits(time);
@@ -258,8 +258,10 @@ test('a broker that floods its link is read in slices, and other work continues'
   await reached(own, 'CONNECTED');
   for (let round = 0; round < 20; round += 1) await own.ping();
   // Which of them use more than their share depends on how the machine divides its time.
-  await expect.poll(() => links.some(({ clientId }) => sliced.has(clientId))).toBe(true);
-  expect(sliced.has(own.clientId)).toBe(false);
+  const slicesOf = ({ clientId }: { readonly clientId: string }) => slices.get(clientId) ?? 0;
+  await expect.poll(() => Math.max(...links.map(slicesOf))).toBeGreaterThan(20);
+  // Time that a busy machine takes from the thread counts for the link that is read.
+  expect(slicesOf(own)).toBeLessThan(4);
   const before = heard;
   await expect.poll(() => heard).toBeGreaterThan(before);
   for (const link of links) expect(link.status.state).toBe('CONNECTED');

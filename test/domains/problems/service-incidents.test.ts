@@ -43,6 +43,15 @@ test('what the service itself lacks, and brokers that do not run or come and go,
   const setState = (targetState: string) => graphql(SET_STATE, { input: { brokerId: ownId, targetState } });
   const stateIs = (state: string) =>
     expect.poll(async () => (await graphql(STATE, { id: ownId })).data.broker.state).toBe(state);
+  const lines = linesOf(readRecording('2.1.2'), 'connect/v3.1/tcp/clean');
+  // Before the service listens: a log that is silent for seconds is looked at again after ten.
+  await log.publish('$SYS/broker/version', 'mosquitto version 2.2.0', true);
+  const logging = setInterval(() => {
+    // As a later version may write them.
+    for (const [level, text] of lines)
+      void log.publish(`$SYS/broker/log/${level}`, `1700000000: ${text.replace('New', 'Another')}`);
+  }, 200);
+  onTestFinished(() => clearInterval(logging));
   const logPort = Number(new URL(log.url).port);
   const toLog = await startRelay(logPort);
   const logId = await addBroker(service, toLog.url);
@@ -60,16 +69,8 @@ test('what the service itself lacks, and brokers that do not run or come and go,
     }
   };
 
-  const lines = linesOf(readRecording('2.1.2'), 'connect/v3.1/tcp/clean');
   await expect.poll(() => log.filters).toContain('$SYS/broker/log/#');
-  await log.publish('$SYS/broker/version', 'mosquitto version 2.2.0');
   const logAt = Date.now();
-  const logging = setInterval(() => {
-    // As a later version may write them.
-    for (const [level, text] of lines)
-      void log.publish(`$SYS/broker/log/${level}`, `1700000000: ${text.replace('New', 'Another')}`);
-  }, 500);
-  onTestFinished(() => clearInterval(logging));
 
   const works = failing(service, 'INSERT ON "AuditEntry"');
   const auditAt = Date.now();
@@ -85,6 +86,7 @@ test('what the service itself lacks, and brokers that do not run or come and go,
 
   const flapAt = Date.now();
   const flapping = flap();
+  flapping.catch(() => undefined);
   expect(await openedAfter(service, 'AUDIT_WAITING', { causedAt: auditAt })).toMatchObject({
     ...OF_SERVICE,
     severity: 'CRITICAL',
