@@ -118,20 +118,28 @@ export async function afterMicrotasks(): Promise<void> {
 /** The time that work of one kind has in each event loop iteration. */
 export class IterationSlice {
   #endsAt = 0;
+  /** When work last had time. */
+  #hadTimeAt = Number.NEGATIVE_INFINITY;
 
   hasTime(): boolean {
     const now = performance.now();
-    if (this.#endsAt === 0) {
-      this.#endsAt = now + SLICE_MS;
-      setImmediate(this.#next);
-    }
-    return now < this.#endsAt;
+    this.#begin(now);
+    if (now >= this.#endsAt) return false;
+    this.#hadTimeAt = now;
+    return true;
   }
 
-  /** Leaves this iteration no more time. */
+  /** Leaves this iteration no more time, unless work has had none for MAX_YIELD_MS: each iteration may call this. */
   end(): void {
-    this.hasTime();
-    this.#endsAt = Number.NEGATIVE_INFINITY;
+    const now = performance.now();
+    this.#begin(now);
+    if (now < this.#hadTimeAt + MAX_YIELD_MS) this.#endsAt = Number.NEGATIVE_INFINITY;
+  }
+
+  #begin(now: number): void {
+    if (this.#endsAt !== 0) return;
+    this.#endsAt = now + SLICE_MS;
+    setImmediate(this.#next);
   }
 
   readonly #next = (): void => {

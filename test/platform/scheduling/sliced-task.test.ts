@@ -1,6 +1,7 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
-import { expect, test } from 'vitest';
-import { runInSlices, runSync, type SlicedTask } from '../../../src/platform/scheduling/sliced-task.ts';
+import { MessageChannel } from 'node:worker_threads';
+import { expect, onTestFinished, test } from 'vitest';
+import { runInSlices, runSync, SlicedStarts, type SlicedTask } from '../../../src/platform/scheduling/sliced-task.ts';
 
 function* counting(steps: number, onStep: () => void = () => {}): SlicedTask<number> {
   for (let step = 0; step < steps; step += 1) yield onStep();
@@ -94,4 +95,21 @@ test('a task does not start in an iteration in which other tasks wait', async ()
   expect(started).toBe(1);
   expect(await Promise.all(all)).toEqual(Array.from({ length: 10 }, () => 3));
   expect(started).toBe(30);
+});
+
+test('work that waits starts although something postpones it in each iteration', async () => {
+  const starts = new SlicedStarts();
+  const { port1, port2 } = new MessageChannel();
+  onTestFinished(() => port1.close());
+  let iterations = 0;
+  // As connections that arrive in each iteration.
+  port2.on('message', () => {
+    iterations += 1;
+    starts.postpone();
+    port1.postMessage(null);
+  });
+  port1.postMessage(null);
+  await expect.poll(() => iterations).toBeGreaterThan(0);
+  for (const caller of ['a', 'b']) await new Promise<void>((start) => starts.add(caller, start));
+  expect(iterations).toBeGreaterThan(1);
 });
