@@ -14,11 +14,28 @@ export interface GridRequest {
 
 const MAX_STEPS = 10_000;
 
+/** When the rows of each level begin in the time of a request. */
+function beginnings(db: HistoryReader, { from, to }: GridRequest): Promise<readonly number[]> {
+  return Promise.all(
+    LEVELS.map(async ({ table }) => {
+      const sql = `SELECT min(at) AS at FROM history.${table} WHERE at >= $1 AND at < $2`;
+      const [row] = await db.all<{ at: number | null }>(sql, [from, to]);
+      return row?.at ?? Number.POSITIVE_INFINITY;
+    }),
+  );
+}
+
 /** The finest step of at most `maxSteps`, and the level that has it for the whole time. */
-function shapeOf({ from, to, maxSteps, now }: Omit<GridRequest, 'brokers'>): GridShape & { readonly level: Level } {
+function shapeOf(
+  { from, to, maxSteps, now }: Omit<GridRequest, 'brokers'>,
+  begins: readonly number[],
+): GridShape & { readonly level: Level } {
   const most = Math.min(Math.max(1, maxSteps), MAX_STEPS);
   const wanted = Math.max(1, to - from) / most;
-  const lasting = LEVELS.filter(({ keepMs }) => keepMs === null || from >= now - keepMs);
+  // A history that is too large loses the oldest rows of its largest table, of which a coarser one still has the sums.
+  const isCut = (nth: number) =>
+    LEVELS.some((coarser, other) => other > nth && (begins[nth] ?? 0) > (begins[other] ?? 0) + coarser.stepMs);
+  const lasting = LEVELS.filter(({ keepMs }, nth) => (keepMs === null || from >= now - keepMs) && !isCut(nth));
   // The coarsest that is fine enough has the fewest rows.
   const level = lasting.findLast(({ stepMs }) => stepMs <= wanted) ?? lasting[0] ?? LEVELS[2];
   let stepMs = Math.max(1, Math.ceil(wanted / level.stepMs)) * level.stepMs;
@@ -30,11 +47,11 @@ function shapeOf({ from, to, maxSteps, now }: Omit<GridRequest, 'brokers'>): Gri
 }
 
 /**
- * The metrics of brokers in steps, with at most one statement per level: what is not rolled up yet is read from the
+ * The metrics of brokers in steps, with at most two statements per level: what is not rolled up yet is read from the
  * finer levels.
  */
 export async function readGrids(db: HistoryReader, request: GridRequest): Promise<ReadonlyMap<string, MetricGrid>> {
-  const { level, ...shape } = shapeOf(request);
+  const { level, ...shape } = shapeOf(request, await beginnings(db, request));
   const end = shape.from + shape.steps * shape.stepMs;
   const builders = new Map(request.brokers.map((broker) => [broker, new GridBuilder(shape)]));
   /** Up to when rows of each broker are read. */
