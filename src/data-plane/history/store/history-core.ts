@@ -58,6 +58,7 @@ export class HistoryCore {
   #state: HistoryState = { ...WRITTEN, bytes: null, oldest: null };
   #timer: NodeJS.Timeout | undefined;
   #working: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
 
   constructor(options: HistoryCoreOptions) {
     this.#options = options;
@@ -105,7 +106,9 @@ export class HistoryCore {
     this.#change({ ...this.#state, bytes: await database.bytes(), oldest: oldest < now ? oldest : null });
   }
 
+  /** Ends a maintenance that is running after its present step. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     clearInterval(this.#timer);
     await this.#working;
     await this.#options.database.close();
@@ -161,7 +164,7 @@ export class HistoryCore {
 
   async #deleteBefore(table: HistoryTable, time: number): Promise<void> {
     // Writes and queries that wait are first.
-    while (await this.#options.database.deleteBefore(table, time)) await nextIteration();
+    while (!this.#isClosed && (await this.#options.database.deleteBefore(table, time))) await nextIteration();
   }
 
   /**
@@ -173,26 +176,28 @@ export class HistoryCore {
     let bytesBefore = await database.bytes();
     if (bytesBefore <= maxBytes) return;
     const excess = () => bytesBefore - maxBytes * (1 - CUT);
-    while (excess() > 0) {
-      const [largest, second] = await this.#largest();
-      if (largest === undefined) return;
-      const lead = largest.bytes - (second?.bytes ?? 0);
+    const sizes = await this.#sizes();
+    while (excess() > 0 && !this.#isClosed) {
+      const [largest, second] = sizes.sort((one, other) => other.bytes - one.bytes);
+      if (largest === undefined || largest.bytes <= 0) return;
       const { table } = largest;
-      await database.deleteOldest(table, Math.min(excess(), Math.max(lead, maxBytes * CUT)));
+      const wanted = Math.min(excess(), Math.max(largest.bytes - (second?.bytes ?? 0), maxBytes * CUT));
+      await database.deleteOldest(table, Math.min(1, wanted / largest.bytes));
       const bytes = await database.bytes();
       if (bytes >= bytesBefore) return;
+      largest.bytes -= bytesBefore - bytes;
       const since = await database.oldest(table);
       onCut({ table: table.name, since: since === null ? null : new Date(since).toISOString(), bytesBefore, bytes });
       bytesBefore = bytes;
     }
   }
 
-  /** The largest table first. */
-  async #largest(): Promise<{ readonly table: HistoryTable; readonly bytes: number }[]> {
+  /** Measured once: SQLite reads every page for it. */
+  async #sizes(): Promise<{ readonly table: HistoryTable; bytes: number }[]> {
     const { database } = this.#options;
-    const sizes: { table: HistoryTable; bytes: number }[] = [];
+    const sizes: { readonly table: HistoryTable; bytes: number }[] = [];
     for (const table of this.#tables.values()) sizes.push({ table, bytes: await database.bytesOf(table) });
-    return sizes.sort((one, other) => other.bytes - one.bytes);
+    return sizes;
   }
 
   /** Returns the time of the oldest rows, or an earlier one; `now` if there are none. */

@@ -14,6 +14,9 @@ const LOCK_TIMEOUT = '2s';
 const ALIVE_MS = 4_000;
 const MISSING_PARTITION = '23514';
 
+/** At least so much of a partition: its copy takes as long as what remains, while writers wait. */
+const MIN_TRIM = 1 / 4;
+const TRIM_LOCK_TIMEOUT = '10s';
 /** Pages of a table that one statement copies, or samples. */
 const PIECE_PAGES = 2_000;
 
@@ -86,13 +89,13 @@ export class PostgresqlHistory implements HistoryDatabase {
     return false;
   }
 
-  async deleteOldest(table: HistoryTable, bytes: number): Promise<void> {
+  async deleteOldest(table: HistoryTable, share: number): Promise<void> {
     const partitions = await this.#partitionsOf(table.name);
-    let left = bytes;
+    let left = share * partitions.reduce((sum, { size }) => sum + size, 0);
     for (const { partition, from, size } of partitions.sort((one, other) => one.from - other.from)) {
       if (left <= 0) return;
       if (size <= left) await this.#drop(partition);
-      else await this.#trim(table, from, left / size);
+      else await this.#trim(table, from, Math.min(1, Math.max(left / size, MIN_TRIM)));
       left -= size;
     }
   }
@@ -164,16 +167,21 @@ export class PostgresqlHistory implements HistoryDatabase {
            FROM ${partition} TABLESAMPLE SYSTEM (${sample})`,
         );
         if (pages === null || last === null) return;
-        await client.query(`CREATE TABLE history.${copy} (LIKE history.${table} INCLUDING ALL)`);
+        // With the bounds, the copy is attached without a look at its rows.
+        await client.query(`CREATE TABLE history.${copy} (LIKE history.${table} INCLUDING ALL,
+          CONSTRAINT bounds CHECK (at >= ${from} AND at < ${from + partitionMs}))`);
         for (let page = 0; page < pages; page += PIECE_PAGES) {
           const piece = `ctid >= '(${page},0)' AND ctid < '(${page + PIECE_PAGES},0)'`;
           await client.query(`INSERT INTO history.${copy} SELECT * FROM ${partition} WHERE ${piece} AND at > ${last}`);
         }
+        // The copy took long: a slow reader must not make it void.
+        await client.query(`SET LOCAL lock_timeout = '${TRIM_LOCK_TIMEOUT}'`);
         await client.query(`DROP TABLE ${partition}`);
         await client.query(`ALTER TABLE history.${copy} RENAME TO ${table}_${from}`);
         await client.query(
           `ALTER TABLE history.${table} ATTACH PARTITION ${partition} FOR VALUES FROM (${from}) TO (${from + partitionMs})`,
         );
+        await client.query(`ALTER TABLE ${partition} DROP CONSTRAINT bounds`);
       }),
     );
   }

@@ -104,12 +104,12 @@ export class SqliteHistory implements HistoryDatabase {
     return (await this.#delete(table, time, MAX_DELETED)) === MAX_DELETED;
   }
 
-  async deleteOldest(table: HistoryTable, bytes: number): Promise<void> {
+  async deleteOldest(table: HistoryTable, share: number): Promise<void> {
     const [{ rows } = { rows: 0 }] = this.#rows<{ rows: number }>(
       `SELECT count(*) AS rows FROM history.${table.name}`,
       [],
     );
-    let left = Math.ceil(rows * Math.min(1, bytes / (await this.bytesOf(table))));
+    let left = Math.ceil(rows * share);
     for (let deleted = 1; left > 0 && deleted > 0; left -= deleted) {
       deleted = await this.#delete(table, Number.MAX_SAFE_INTEGER, Math.min(left, MAX_DELETED));
       // Writes and queries that wait are first.
