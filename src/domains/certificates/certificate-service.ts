@@ -129,13 +129,17 @@ export class CertificateService {
   async update(id: string, change: CertificateChange): Promise<CertificateRecord> {
     checkNames(change);
     const { name, filename } = change;
+    const before = await this.#undeployed(this.#options.db, id);
+    // Not within the transaction, for which all statements of SQLite wait.
+    const data = {
+      ...(name == null ? {} : { name: name.trim() }),
+      ...(filename == null ? {} : { filename }),
+      ...(await this.#changedMaterial(before, change)),
+    };
     await serializable(this.#options.db, async (tx) => {
-      const row = await this.#undeployed(tx, id);
-      const data = {
-        ...(name == null ? {} : { name: name.trim() }),
-        ...(filename == null ? {} : { filename }),
-        ...(await this.#changedMaterial(row, change)),
-      };
+      const { cert, sealedKey } = await this.#undeployed(tx, id);
+      if (cert !== before.cert || sealedKey !== before.sealedKey)
+        throw new ServiceError('IN_USE', 'The certificate was changed at the same time: try again');
       await tx.certificate.update({ where: { id }, data });
     })
       .catch(toAlreadyExists(filename ?? ''))
@@ -172,7 +176,7 @@ export class CertificateService {
   }
 
   /** In a serializable transaction a concurrent deployment restarts one of the two. */
-  async #undeployed(tx: Prisma.TransactionClient, id: string): Promise<CertificateRow> {
+  async #undeployed(tx: Pick<Prisma.TransactionClient, 'certificate'>, id: string): Promise<CertificateRow> {
     const row = await tx.certificate.findUnique({ where: { id }, include: CERTIFICATE_PARTS });
     if (row === null) throw notFound('certificate', id);
     if (row.deployments.length > 0) throw this.#inUse(row);
