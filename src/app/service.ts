@@ -16,7 +16,7 @@ import { openProblemWatch } from './problems.ts';
 import { Readiness } from './readiness.ts';
 
 /** Maximum time to inform the other processes that this one stops. */
-const LEAVE_MS = 10_000;
+const LEAVE_MS = 3_000;
 /** The brokers store their state, also if the database does not respond. */
 const CLOUD_BROKERS_MS = 10_000;
 

@@ -111,6 +111,8 @@ export class ConnectionAttempts {
 
   /** For a single connection of a link that exists. Errors: those of `work`. */
   async run<T>(group: string, work: () => Promise<T>): Promise<T> {
+    // Only attempts of links are held: a stop ends few sessions.
+    if (this.#holds > 0) return work();
     let attempt: Attempt | null = null;
     try {
       await new Promise<void>((start) => {

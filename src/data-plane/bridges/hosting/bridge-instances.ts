@@ -8,7 +8,7 @@ import type { BridgeOptions } from './bridge-options.ts';
 import type { BridgeCalls, BridgeEvent, BridgeSetup } from './bridge-thread.ts';
 
 /** A session is given up after the timeout of its broker, and a batch in progress after less. */
-const CLOSE_TIMEOUT_MS = 15_000;
+const CLOSE_TIMEOUT_MS = 5_000;
 
 /** The bridges of one worker thread. `start` creates a bridge of the kind that the options name. */
 export function bridgeInstances(
