@@ -46,7 +46,13 @@ export function restoreText(text: string, kept: unknown): string | null {
   const masked = slotsOf(text).filter(({ start, end }) => text.slice(start, end) === MASK);
   if (masked.length === 0) return text;
   const values = new Map(slotsOf(known).map(({ name, start, end }) => [name, known.slice(start, end)]));
-  if (masked.some(({ name }) => !values.has(name))) return null;
+  const names = new Set(masked.map(({ name }) => name));
+  // A masked rest may look like no secret.
+  if (
+    [...names].some((name) => !values.has(name)) ||
+    [...values.keys()].some((name) => isRest(name) && !names.has(name))
+  )
+    return null;
   return withSlots(text, masked, ({ name }) => values.get(name) ?? '');
 }
 
@@ -77,8 +83,9 @@ function withSlots(text: string, slots: readonly Slot[], fill: (slot: Slot) => s
   let result = '';
   let at = 0;
   for (const slot of slots) {
-    if (slot.start < at) continue;
-    result += text.slice(at, slot.start) + fill(slot);
+    // The rest of a text may begin within another secret.
+    if (slot.end <= at || (slot.start < at && !isRest(slot.name))) continue;
+    result += text.slice(at, Math.max(at, slot.start)) + fill(slot);
     at = slot.end;
   }
   return result + text.slice(at);
@@ -86,6 +93,8 @@ function withSlots(text: string, slots: readonly Slot[], fill: (slot: Slot) => s
 
 /** Maximum number of secrets within a text, of each kind. The rest of the text counts as one secret. */
 const MAX_SLOTS = 1_000;
+const REST = 'rest';
+const isRest = (name: string): boolean => name.startsWith(`${REST} `);
 
 /** In order. The time is linear in the length of the text. */
 function slotsOf(text: string): Slot[] {
@@ -105,7 +114,7 @@ function* bounded(slots: Iterable<Slot>, end: number): Iterable<Slot> {
   let number = 0;
   for (const slot of slots) {
     number += 1;
-    if (number > MAX_SLOTS) return yield { name: 'rest', start: slot.start, end };
+    if (number > MAX_SLOTS) return yield { name: REST, start: slot.start, end };
     yield slot;
   }
 }
