@@ -74,12 +74,20 @@ export function tokenSource({ db, changes, isWanted }: TokenSourceOptions): Proj
   const read = async () => {
     const now = Date.now();
     const until = new Date(now + THRESHOLDS.tokenDays.max * DAY_MS);
-    const rows = await db.projectToken.findMany({
-      where: { validUntil: { gt: new Date(now - EXPIRED_DAYS * DAY_MS), lt: until } },
-      select: { id: true, projectId: true, name: true, validUntil: true },
+    const select = { id: true, projectId: true, name: true, validUntil: true } as const;
+    const expiring = await db.projectToken.findMany({
+      where: { validUntil: { gt: new Date(now), lt: until } },
+      select,
       orderBy: { validUntil: 'asc' },
       take: MAX_TOKENS,
     });
+    const expired = await db.projectToken.findMany({
+      where: { validUntil: { gt: new Date(now - EXPIRED_DAYS * DAY_MS), lte: new Date(now) } },
+      select,
+      orderBy: { validUntil: 'desc' },
+      take: MAX_TOKENS,
+    });
+    const rows = [...expiring, ...expired];
     const found = new Map<string, ExpiringToken[]>();
     for (const row of rows) found.set(row.projectId, [...(found.get(row.projectId) ?? []), row]);
     byProject = found;
