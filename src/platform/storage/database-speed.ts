@@ -8,7 +8,11 @@ const TICK_MS = 100;
 /** The database is fast again when no statement was slow for this long. */
 const CALM_MS = 5_000;
 
+/** Of a statement in the log. Values are parameters, which are not part of it. */
+const MAX_TEXT = 300;
+
 interface Running {
+  readonly text: string;
   ticks: number;
 }
 
@@ -21,7 +25,7 @@ export class DatabaseSpeed {
   readonly #log: StorageLog;
   readonly #running = new Set<Running>();
   #timer: NodeJS.Timeout | null = null;
-  #slow: { readonly since: Date; count: number; until: number } | null = null;
+  #slow: { readonly since: Date; count: number; until: number; slowest: Running } | null = null;
   #count = 0;
 
   constructor(log: StorageLog) {
@@ -29,8 +33,8 @@ export class DatabaseSpeed {
   }
 
   /** A statement begins. The result is called once, when it has ended. */
-  begin(): () => void {
-    const statement: Running = { ticks: 0 };
+  begin(text = ''): () => void {
+    const statement: Running = { text, ticks: 0 };
     this.#running.add(statement);
     this.#timer ??= setInterval(() => this.#tick(), TICK_MS).unref();
     return () => {
@@ -65,16 +69,19 @@ export class DatabaseSpeed {
     for (const statement of this.#running) {
       statement.ticks += 1;
       if (!isSlow(statement)) continue;
-      if (statement.ticks === SLOW_TICKS) this.#noticed();
+      if (statement.ticks === SLOW_TICKS) this.#noticed(statement);
+      if (this.#slow !== null && statement.ticks > this.#slow.slowest.ticks) this.#slow.slowest = statement;
       this.#extend();
     }
   }
 
-  #noticed(): void {
+  #noticed(statement: Running): void {
     this.#count += 1;
     if (this.#slow === null) {
-      this.#slow = { since: new Date(Date.now() - SLOW_MS), count: 0, until: 0 };
-      this.#log.warn({ since: this.#slow.since, slowMs: SLOW_MS }, 'The database is slow: a statement takes long');
+      const since = new Date(Date.now() - SLOW_MS);
+      this.#slow = { since, count: 0, until: 0, slowest: statement };
+      const fields = { since, slowMs: SLOW_MS, statement: statement.text.slice(0, MAX_TEXT) };
+      this.#log.warn(fields, 'The database is slow: a statement takes long');
     }
     this.#slow.count += 1;
   }
@@ -85,9 +92,13 @@ export class DatabaseSpeed {
 
   #checkCalm(): void {
     if (this.#slow === null || performance.now() < this.#slow.until) return;
-    const { since, count } = this.#slow;
+    const { since, count, slowest } = this.#slow;
     this.#slow = null;
-    this.#log.info({ since, slowStatements: count }, 'The database is fast again');
+    const statement = slowest.text.slice(0, MAX_TEXT);
+    this.#log.info(
+      { since, slowStatements: count, slowest: { statement, ms: slowest.ticks * TICK_MS } },
+      'The database is fast again',
+    );
   }
 }
 
@@ -96,13 +107,20 @@ const SLOW_TICKS = SLOW_MS / TICK_MS + 1;
 
 const isSlow = ({ ticks }: Running): boolean => ticks >= SLOW_TICKS;
 
+/** `statement`: the text, or an object of `pg` with it. */
+function textOf(statement: unknown): string {
+  if (typeof statement === 'string') return statement;
+  const { text } = (statement ?? {}) as { readonly text?: unknown };
+  return typeof text === 'string' ? text : '';
+}
+
 /** A class of clients that reports how long their statements take. */
 export function timedClient(speed: DatabaseSpeed): typeof pg.Client {
   class TimedClient extends pg.Client {}
   // Defined without its type, which has an overload for each way to return the result.
   const value = function query(this: pg.Client, ...values: unknown[]): unknown {
     const { query } = pg.Client.prototype as { query(...values: unknown[]): unknown };
-    const end = speed.begin();
+    const end = speed.begin(textOf(values[0]));
     const callback = values.at(-1);
     if (typeof callback === 'function') {
       return query.call(this, ...values.slice(0, -1), (...results: unknown[]) => {

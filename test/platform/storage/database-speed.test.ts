@@ -29,6 +29,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     await expect.poll(about).toHaveLength(1);
     expect(isOver).toBe(false);
     expect(about()[0]).toMatchObject({ level: 'warn', fields: { since: expect.any(Date), slowMs: 500 } });
+    expect(about()[0]?.fields).toMatchObject({ statement: expect.stringContaining('pg_sleep') });
     expect(await metric('slow')).toBe('1');
     await Promise.all([slow, other]);
 
@@ -37,6 +38,8 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
       .poll(async () => (await db.$queryRaw`SELECT 1`) && about().length, { timeout: 60_000, interval: 500 })
       .toBe(2);
     expect(about()[1]).toMatchObject({ level: 'info', fields: { since: expect.any(Date) } });
+    const slowest = { statement: 'SELECT pg_sleep(3)::text', ms: expect.any(Number) };
+    expect(about()[1]?.fields).toMatchObject({ slowest });
     // Heartbeats may be slow, too, on a busy machine.
     expect(Number(await metric('slow_statements_total'))).toBeGreaterThanOrEqual(2);
     expect(await metric('slow')).toBe('0');
