@@ -49,6 +49,7 @@ export function httpEntries(
     requests: config.rateRequests,
     requestBytes: config.rateRequestBytes,
     subscriptions: config.rateSubscriptions,
+    log,
   });
   const cookie = new SessionCookie({ publicUrl, port: config.port, maxAge: SESSION_LIFETIME_MS / 1_000 });
   const signals = new RequestSignals({ log, slowMs: config.slowOperationMs });

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import pino from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { bearer, startTestService, type TestService } from '../../support/service.ts';
@@ -37,7 +38,9 @@ async function open({ port }: TestService, token: string) {
 }
 
 test('a person who sends requests faster than RATE_REQUESTS is refused over every transport, and others are served', async () => {
-  const service = await startTestService({ env: { RATE_REQUESTS: '1' } });
+  const lines: Record<string, unknown>[] = [];
+  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const service = await startTestService({ log, env: { RATE_REQUESTS: '1' } });
   const { port, person } = service;
   const [greedy, modest] = [await person('VIEWER'), await person('VIEWER')];
   const socket = await open(service, greedy.token);
@@ -64,6 +67,11 @@ test('a person who sends requests faster than RATE_REQUESTS is refused over ever
     }),
   );
   expect(codes.filter((code) => code !== null)).toContain(1013);
+
+  // The log says once who it is.
+  const exceeded = lines.filter(({ msg }) => msg === 'a caller exceeds its rate; its requests are refused');
+  const caller = { kind: 'USER', id: expect.any(String), name: expect.stringContaining('@') };
+  expect(exceeded).toMatchObject([{ caller, address: '127.0.0.1', what: 'requests' }]);
 
   expect((await post(port, bearer(modest.token))).status).toBe(200);
   expect((await send(port, path, { headers: bearer(modest.token) })).status).toBe(200);
