@@ -1,10 +1,12 @@
 import { collectDefaultMetrics, Gauge, Histogram, type Metric, Registry } from 'prom-client';
+import { registerHistoryMetrics } from '../data-plane/history/hosting/history-metrics.ts';
 import { registerAuditMetrics } from '../domains/audit/audit-metrics.ts';
 import { BRIDGE_METRICS } from '../domains/bridges/bridge-metrics.ts';
 import type { BrokerRecord } from '../domains/brokers/broker-cache.ts';
 import { registerTotals } from '../domains/brokers/broker-totals.ts';
 import { registerCertificateMetrics } from '../domains/certificates/certificate-metrics.ts';
 import { registerClusterMetrics } from '../domains/clusters/cluster-metrics.ts';
+import { registerNotificationMetrics } from '../domains/notifications/notification-metrics.ts';
 import { registerProblemMetrics } from '../domains/problems/problem-metrics.ts';
 import { registerProcessMetrics } from '../domains/processes/process-metrics.ts';
 import { STREAM_METRICS } from '../domains/streams/stream-metrics.ts';
@@ -22,7 +24,16 @@ interface MetricsOptions {
   readonly build: Build;
   readonly parts: Pick<
     Parts,
-    'services' | 'storage' | 'caches' | 'streams' | 'bridges' | 'mqttRefusals' | 'unreadLogLines' | 'processes'
+    | 'services'
+    | 'storage'
+    | 'caches'
+    | 'streams'
+    | 'bridges'
+    | 'mqttRefusals'
+    | 'unreadLogLines'
+    | 'processes'
+    | 'notifications'
+    | 'history'
   > & { readonly readiness: Readiness };
   readonly http: HttpMetricSource;
   /** Number of open WebSockets. */
@@ -58,6 +69,7 @@ export class Metrics implements RequestMetrics {
 
   constructor({ build, parts, http, webSockets, signals }: MetricsOptions) {
     const { services, storage, caches, streams, bridges, mqttRefusals, unreadLogLines, processes, readiness } = parts;
+    const { notifications, history } = parts;
     const registry = this.#registry;
     const registers = [registry];
     const brokersWith = (isWanted: (broker: BrokerRecord) => boolean) => caches.brokers.all().filter(isWanted);
@@ -86,7 +98,9 @@ export class Metrics implements RequestMetrics {
     registerAuditMetrics(() => services.audit.backlog, registry);
     registerHttpMetrics(http, registry);
     signals.register(registry);
-    registerProblemMetrics(() => services.problems.cache.allOpen(), registry);
+    registerProblemMetrics(services.problems, registry);
+    registerHistoryMetrics(history, registry);
+    registerNotificationMetrics(() => notifications.counts, registry);
     registerProcessMetrics(() => processes.placement.held.length, registry);
     registry.registerMetric(services.cloudBrokers.faults);
     services.auth.signInCounts.register(registry);

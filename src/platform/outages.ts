@@ -26,6 +26,11 @@ export class Outages {
     this.#options = options;
   }
 
+  /** Number of what is down now. */
+  get count(): number {
+    return [...this.#known.values()].filter(({ back }) => back === null).length;
+  }
+
   /** Notes that something is down. `fields`: its name and the reason. `since`: epoch milliseconds. */
   down(key: string, fields: object, since = Date.now()): void {
     const known = this.#known.get(key);

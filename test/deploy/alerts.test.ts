@@ -28,6 +28,7 @@ function seriesOf(text: string): Map<string, string> {
   );
 }
 
+const UP = 'up{job="brokergraph"}';
 const RESPONSE = 'brokergraph_database_response_seconds';
 
 const scraped = async ({ url }: TestService) => seriesOf(await (await fetch(`${url}/metrics`)).text());
@@ -35,6 +36,7 @@ const scraped = async ({ url }: TestService) => seriesOf(await (await fetch(`${u
 /** Without what depends on how busy, and how full, the machine of the test is. */
 const scrape = async (service: TestService) =>
   (await scraped(service))
+    .set(UP, '1')
     .set('brokergraph_process_load', '0.1')
     .set(RESPONSE, '0.01')
     .set('brokergraph_data_free_bytes', '1e10');
@@ -99,6 +101,22 @@ describe.skipIf(!hasPromtool)(`the alerts of deploy/alerts.yaml ${hasPromtool ? 
     await connected(service, lost);
     const healthy = await scrape(service);
     expect(alertsOf(healthy, healthy)).toEqual([]);
+    const gone = new Map(healthy);
+    gone.delete(UP);
+    for (const away of [gone, new Map(healthy).set(UP, '0')])
+      expect(alertsOf(healthy, away)).toEqual(['BrokergraphDown']);
+    const critical = (kind: string) => `brokergraph_problems{kind="${kind}",severity="CRITICAL"}`;
+    expect(healthy.get(critical('BRIDGE_LOOP'))).toBe('0');
+    const loop = new Map(healthy).set(critical('BRIDGE_LOOP'), '1').set(critical('BROKER_UNREACHABLE'), '1');
+    expect(alertsOf(healthy, loop)).toEqual(['BrokergraphCriticalProblem']);
+    for (const [series, alert] of [
+      ['brokergraph_history_up', 'BrokergraphHistoryNotWritten'],
+      ['brokergraph_notification_channels_failing', 'BrokergraphNotificationsFail'],
+      ['brokergraph_cloud_broker_disk_faults', 'BrokergraphBrokerNotStoring'],
+    ] as const) {
+      const now = Number(healthy.get(series));
+      expect(alertsOf(healthy, new Map(healthy).set(series, String(1 - now)))).toEqual([alert]);
+    }
     expect(alertsOf(healthy, new Map(healthy).set('brokergraph_data_free_bytes', '9e8'))).toEqual([
       'BrokergraphDiskAlmostFull',
     ]);

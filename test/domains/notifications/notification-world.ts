@@ -125,3 +125,10 @@ export async function deliveriesOf(service: TestService, id: string, state?: str
 /** `OPENED a`, in the order of their arrival. */
 export const seenIn = (receiver: Receiver): string[] =>
   receiver.requests.map(({ body }) => `${body.data.change} ${body.data.subject.name}`);
+
+/** Values of `/metrics` by their names without what these have in common. */
+export async function metricsOf({ url }: TestService): Promise<Readonly<Record<string, number>>> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  const found = text.matchAll(/^brokergraph_notification_(\S+) (\S+)$/gm);
+  return Object.fromEntries([...found].map(([, name, value]) => [name, Number(value)]));
+}

@@ -36,6 +36,29 @@ test('a problem that becomes more severe is sent once more, and its closing foll
   await expect.poll(() => seenIn(critical)).toEqual(['OPENED a', 'CLOSED a', 'OPENED a', 'CLOSED a']);
 });
 
+test('a problem that comes and goes is sent as open until it has been closed for ten minutes', async () => {
+  const [service, receiver] = await Promise.all([startTestService(), startReceiver()]);
+  const id = await createChannel(service, { target: { webhook: { url: receiver.url } } });
+  for (let number = 0; number < 20; number += 1) {
+    await openProblem(service, 'a', { ...WARNING, ...ago(402 - 20 * number) });
+    await closeProblem(service, 'a', ago(392 - 20 * number));
+  }
+  await openProblem(service, 'b');
+  const twice = ['OPENED a', 'CLOSED a', 'OPENED a', 'CLOSED a', 'OPENED a', 'OPENED b'];
+  await expect.poll(() => seenIn(receiver)).toEqual(twice);
+  // A higher severity is sent nevertheless.
+  await openProblem(service, 'a', CRITICAL);
+  await closeProblem(service, 'a');
+  await expect.poll(() => seenIn(receiver)).toEqual([...twice, 'OPENED a']);
+  await passed(service);
+  // Ten minutes later.
+  const { db, changes } = service.storage;
+  const { count } = await db.waitingNotice.updateMany({ data: { dueAt: new Date() } });
+  expect(count).toBe(1);
+  await changes.announce('notification-channel', id);
+  await expect.poll(() => seenIn(receiver)).toEqual([...twice, 'OPENED a', 'CLOSED a']);
+});
+
 test('a channel that is not active misses no closing of what it has sent, and sends no opening of what has closed', async () => {
   const [service, sending, holding] = await Promise.all([startTestService(), startReceiver(), startReceiver()]);
   const ids = [

@@ -12,6 +12,7 @@ import {
   closeProblem,
   createChannel,
   deliveriesOf,
+  metricsOf,
   openProblem,
   openProblems,
   SECRET,
@@ -116,13 +117,15 @@ test('messages wait behind one that fails, keep its id, and a dead letter can be
   );
 
   // A day later.
-  receiver.respond = (response) => void response.writeHead(503).end();
+  const notNow = { 'retry-after': '600' };
+  receiver.respond = (response) => void response.writeHead(503, notNow).end();
   await openProblem(service, 'b');
   await expect.poll(async () => (await deliveriesOf(service, id))[0]).toMatchObject({ attempts: 1, state: 'PENDING' });
+  expect(await metricsOf(service)).toMatchObject({ channels_failing: 1, dead_letters_total: 0 });
   const { db } = service.storage;
   await db.notificationDelivery.updateMany({
     where: { state: 'PENDING' },
-    data: { startedAt: new Date(Date.now() - 25 * 3_600_000), nextAttemptAt: new Date() },
+    data: { createdAt: new Date(Date.now() - 25 * 3_600_000), nextAttemptAt: new Date() },
   });
   await service.storage.changes.announce('notification-channel', id);
   await expect.poll(async () => (await deliveriesOf(service, id, 'DEAD')).length).toBe(1);
@@ -135,20 +138,43 @@ test('messages wait behind one that fails, keep its id, and a dead letter can be
     .poll(async () => (await deliveriesOf(service, id))[0])
     .toMatchObject({ state: 'DELIVERED', attempts: 1 });
   expect(seenIn(receiver).at(-1)).toBe('OPENED b');
+  expect(await metricsOf(service)).toMatchObject({
+    ...{ channels_failing: 0, dead_letters_total: 1 },
+    ...{ 'attempts_total{outcome="delivered"}': 3, 'attempts_total{outcome="failed"}': 5 },
+  });
+
+  // A message that has waited for more than a day has one attempt, although it is its first.
+  receiver.respond = (response) => void response.writeHead(503, notNow).end();
+  await openProblem(service, 'old');
+  await closeProblem(service, 'old');
+  await expect
+    .poll(async () => (await deliveriesOf(service, id)).slice(0, 2))
+    .toMatchObject([{ attempts: 0 }, { attempts: 1 }]);
+  await db.notificationDelivery.updateMany({
+    where: { state: 'PENDING' },
+    data: { createdAt: new Date(Date.now() - 25 * 3_600_000), nextAttemptAt: new Date() },
+  });
+  await service.storage.changes.announce('notification-channel', id);
+  await expect.poll(async () => (await deliveriesOf(service, id))[0]).toMatchObject({ attempts: 1, state: 'DEAD' });
+  receiver.respond = (response) => void response.writeHead(200).end();
 
   // What cannot be read is a dead letter with the reason, and the next message follows.
   const { sealedTarget } = await db.notificationChannel.findUniqueOrThrow({ where: { id } });
   await db.notificationChannel.update({ where: { id }, data: { sealedTarget: 'v1.none.AAAA.AAAA' } });
   await openProblem(service, 'c');
   await expect.poll(async () => (await deliveriesOf(service, id))[0]).toMatchObject({ attempts: 1, state: 'PENDING' });
+  const [hour, refusedSince] = [new Date(Date.now() + 3_600_000), new Date(Date.now() - 10 * 60_000)];
+  const unreadable = { refusedSince, nextAttemptAt: hour, content: '{' };
+  await db.notificationDelivery.updateMany({ where: { state: 'PENDING' }, data: unreadable });
   await db.notificationChannel.update({ where: { id }, data: { sealedTarget } });
-  const tenMinutesAgo = { refusedSince: new Date(Date.now() - 10 * 60_000), nextAttemptAt: new Date(), content: '{' };
-  await db.notificationDelivery.updateMany({ where: { state: 'PENDING' }, data: tenMinutesAgo });
+  await db.notificationDelivery.updateMany({ where: { state: 'PENDING' }, data: { nextAttemptAt: new Date() } });
+  await service.storage.changes.announce('notification-channel', id);
   await closeProblem(service, 'c');
   await expect.poll(() => seenIn(receiver).at(-1)).toBe('CLOSED c');
-  const where = { channelId: id, state: 'DEAD' } as const;
+  const where = { channelId: id, state: 'DEAD', error: { startsWith: 'Internal' } } as const;
   const { attempts, error } = await db.notificationDelivery.findFirstOrThrow({ where });
-  expect([attempts, error]).toEqual([2, 'Internal error: the log of the service has it']);
+  expect(attempts).toBeGreaterThanOrEqual(2);
+  expect(error).toBe('Internal error: the log of the service has it');
 });
 
 test('a message is refused for ten minutes before it is a dead letter, however long the receiver was away before', async () => {

@@ -137,7 +137,9 @@ export class ChannelService {
       ...this.#ruleIssues(rules, projectId, channel.rules.brokerIds),
       ...(columns?.issues ?? []),
       ...(target ? digestIssues(rules, target.webhook?.template, TEMPLATE_PATH) : []),
-      ...(!target && input.rules ? digestIssues(rules, templateOf(channel), 'input.rules.digestMinutes') : []),
+      ...(!target && input.rules?.digestMinutes != null
+        ? digestIssues(rules, templateOf(channel), 'input.rules.digestMinutes')
+        : []),
     ];
     if (issues.length > 0) throw invalid(issues);
     const saved = { ...rules, brokerIds: this.#withoutDeleted(rules.brokerIds) };

@@ -19,6 +19,18 @@ interface Waiting {
   readonly dueAt: Date;
 }
 
+interface Closing {
+  readonly problemId: string;
+  readonly sequence: number;
+  readonly at: Date;
+}
+
+interface Changed {
+  readonly channel: Channel;
+  readonly changes: readonly ProblemChange[];
+  readonly closings: readonly Closing[];
+}
+
 /** What a channel has of a problem since its last closing. */
 interface Passed {
   /** Those that wait. */
@@ -27,6 +39,10 @@ interface Passed {
   readonly sent: ProblemSeverity | null;
 }
 
+/** Closings of a problem within FLAPS_MS that are sent at once. Later ones wait for HOLD_MS: it may open again. */
+const CALM_CLOSINGS = 2;
+const FLAPS_MS = 3_600_000;
+const HOLD_MS = 10 * 60_000;
 const PAGE = 200;
 /** The id of the only row of the position. */
 const ONLY = 1;
@@ -64,6 +80,7 @@ export class ChangeCollector {
     const where = { problemId: { in: [...new Set(changes.map(({ problem }) => problem.id))] } };
     const waiting = await db.waitingNotice.findMany({ where, orderBy: { sequence: 'asc' } });
     const sent = await db.notifiedProblem.findMany({ where });
+    const closings = await this.#closings(changes);
     const channels = (await db.notificationChannel.findMany()).map(toChannel);
     const taken = channels.map((channel) => {
       const isOwn = ({ channelId }: { readonly channelId: string }) => channelId === channel.id;
@@ -71,7 +88,7 @@ export class ChangeCollector {
       const severities = sent
         .filter(isOwn)
         .map(({ problemId, severity }) => [problemId, severity as ProblemSeverity] as const);
-      return this.#ofChannel(channel, changes, rows, new Map(severities));
+      return this.#ofChannel({ channel, changes, closings }, rows, new Map(severities));
     });
     await db.$transaction(async (tx) => {
       const position = { id: ONLY, sequence: from };
@@ -86,10 +103,24 @@ export class ChangeCollector {
     });
   }
 
-  /** `dropped`: sequences of openings that are not sent, because the problem closed before they were due. */
+  /** The closings of the changed problems within FLAPS_MS, with those of `changes`. */
+  async #closings(changes: readonly ProblemChange[]): Promise<readonly Closing[]> {
+    const closed = changes.filter(({ change }) => change === 'CLOSED');
+    if (closed.length === 0) return [];
+    const since = new Date(Math.min(...closed.map(({ at }) => at.getTime())) - FLAPS_MS);
+    const problemId = { in: [...new Set(closed.map(({ problem }) => problem.id))] };
+    return this.#options.db.problemChange.findMany({
+      where: { change: 'CLOSED', problemId, at: { gte: since } },
+      select: { problemId: true, sequence: true, at: true },
+    });
+  }
+
+  /**
+   * `dropped`: sequences of openings that are not sent because the problem closed before they were due, and of closings
+   * that are not sent because it opened again.
+   */
   #ofChannel(
-    channel: Channel,
-    changes: readonly ProblemChange[],
+    { channel, changes, closings }: Changed,
     waiting: readonly Waiting[],
     sent: ReadonlyMap<string, ProblemSeverity>,
   ) {
@@ -98,12 +129,14 @@ export class ChangeCollector {
     for (const change of changes) {
       const { sequence, problem } = change;
       if (problem.projectId !== projectId) continue;
+      const held = rows.filter(({ notice, dueAt }) => isClosing(notice, problem.id) && dueAt > change.at);
+      rows = rows.filter((row) => !held.includes(row));
       const own = rows.filter(({ notice }) => notice.id === problem.id);
       const closing = own.findLastIndex(({ notice }) => notice.change === 'CLOSED');
       const passed = { openings: own.slice(closing + 1), sent: closing === -1 ? (sent.get(problem.id) ?? null) : null };
       const dropped = change.change === 'CLOSED' ? this.#early(change, passed) : [];
       rows = rows.filter((row) => !dropped.includes(row));
-      const closingAt = isSent(passed, dropped) ? change.at : null;
+      const closingAt = isSent(passed, dropped) ? closingDue(change, closings) : null;
       const dueAt = change.change === 'CLOSED' ? closingAt : openingAt(channel, change, passed);
       if (dueAt !== null) rows = [...rows, { sequence, notice: noticeOf(change, this.#options.names), dueAt }];
     }
@@ -124,6 +157,17 @@ export class ChangeCollector {
   }
 }
 
+const isClosing = (notice: ProblemNotice, id: string): boolean => notice.id === id && notice.change === 'CLOSED';
+
+/** When a closing is to be sent, if the problem does not open again until then. */
+function closingDue({ sequence, at, problem }: ProblemChange, closings: readonly Closing[]): Date {
+  const since = at.getTime() - FLAPS_MS;
+  const earlier = closings.filter(
+    (one) => one.problemId === problem.id && one.sequence < sequence && one.at.getTime() >= since,
+  );
+  return earlier.length < CALM_CLOSINGS ? at : new Date(at.getTime() + HOLD_MS);
+}
+
 /** When an opening is to be sent, if the problem is still open then; `null`: not at all. Each severity is sent once. */
 function openingAt(
   { isActive, rules }: Channel,
@@ -137,6 +181,6 @@ function openingAt(
   return severityRank(problem.severity) > severityRank(known) ? (last?.dueAt ?? at) : null;
 }
 
-/** Whether a closing is sent, at once: only if an opening is, also during a silence, whatever the rules select now. */
+/** Whether a closing is sent: only if an opening is, also during a silence, whatever the rules select now. */
 const isSent = ({ openings, sent }: Passed, dropped: readonly Waiting[]): boolean =>
   sent !== null || openings.length > dropped.length;

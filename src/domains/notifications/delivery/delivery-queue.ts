@@ -18,12 +18,19 @@ interface DeliveryQueueOptions {
   readonly log: Logger;
 }
 
+export interface DeliveryCounts {
+  readonly delivered: number;
+  readonly failed: number;
+  readonly dead: number;
+  readonly failing: number;
+}
+
 /** A channel with messages. `projectId`: `null` for those of the service. */
 export type SendingChannel = Pick<NotificationChannel, 'id' | 'projectId'>;
 
 /** Attempts at the same time. */
 const MAX_SENDING = 16;
-/** How long a message is sent again. Then it is a dead letter. */
+/** How long a message is sent again since it was created. Then it is a dead letter. */
 const RETRY_MS = 24 * 3_600_000;
 /** How long the receiver may refuse the message itself: the messages behind it may be accepted. */
 const REFUSED_MS = 10 * 60_000;
@@ -44,10 +51,21 @@ export class DeliveryQueue {
   readonly #limit = new ConcurrencyLimit({ maxRunning: MAX_SENDING });
   /** By channel. */
   readonly #outages: Outages;
+  readonly #counts = { delivered: 0, failed: 0, dead: 0 };
 
   constructor(options: DeliveryQueueOptions) {
     this.#options = options;
     this.#outages = new Outages({ what: 'a notification channel', log: options.log });
+  }
+
+  /** Since the start of this process, but `failing`: channels whose last attempt failed. */
+  get counts(): DeliveryCounts {
+    return { ...this.#counts, failing: this.#outages.count };
+  }
+
+  /** The channel was changed or deleted, so what its last attempt says is out of date. */
+  forget(channelId: string): void {
+    this.#outages.forget(channelId);
   }
 
   /** Sends what is due. Returns when the next attempt is due, in milliseconds since 1970; `null` if nothing waits. */
@@ -66,7 +84,6 @@ export class DeliveryQueue {
     const row = await db.notificationChannel.findUnique({ where: { id: channelId, isActive: true } });
     const where = { channelId, state: 'PENDING' } as const;
     const head = row && (await db.notificationDelivery.findFirst({ where, orderBy: { number: 'asc' } }));
-    if (row === null) this.#outages.forget(channelId);
     if (row === null || head === null) return null;
     if (head.nextAttemptAt.getTime() > Date.now()) return head.nextAttemptAt.getTime();
     const startedAt = Date.now();
@@ -91,6 +108,7 @@ export class DeliveryQueue {
 
   #report({ id, name, projectId }: NotificationChannel, { isDelivered, error }: Outcome): void {
     const about = { channelId: id, name, projectId };
+    this.#counts[isDelivered ? 'delivered' : 'failed'] += 1;
     if (isDelivered) this.#outages.up(id, about);
     else this.#outages.down(id, { ...about, reason: error });
   }
@@ -100,18 +118,16 @@ export class DeliveryQueue {
     const attempts = before + 1;
     const beganAt = new Date(began);
     const { status, response, error, isDelivered, isRefused = false } = outcome;
-    const since = {
-      startedAt: head.startedAt ?? beganAt,
-      refusedSince: isRefused ? (head.refusedSince ?? beganAt) : null,
-    };
+    const refusedSince = isRefused ? (head.refusedSince ?? beganAt) : null;
+    const since = { startedAt: head.startedAt ?? head.createdAt, refusedSince };
     const next = isDelivered ? null : nextAttempt(outcome, attempts, since, Date.now());
     const ended = { state: isDelivered ? 'DELIVERED' : 'DEAD', endedAt: new Date() } as const;
-    await this.#options.db.notificationDelivery.updateMany({
+    const { count } = await this.#options.db.notificationDelivery.updateMany({
       // A user may have sent it again meanwhile, or another process has it.
       where: { id, state: 'PENDING', attempts: before },
       data: {
         attempts,
-        ...since,
+        refusedSince,
         lastAttemptAt: beganAt,
         responseStatus: status,
         response,
@@ -119,6 +135,7 @@ export class DeliveryQueue {
         ...(next === null ? ended : { nextAttemptAt: new Date(next) }),
       },
     });
+    if (next === null && !isDelivered) this.#counts.dead += count;
   }
 }
 

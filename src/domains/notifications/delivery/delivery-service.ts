@@ -52,7 +52,7 @@ export class DeliveryService {
     const { count } = await db.notificationDelivery.updateMany({
       where: { ...where, state: { not: 'PENDING' } },
       data: {
-        ...{ state: 'PENDING', nextAttemptAt: new Date(), startedAt: null, refusedSince: null },
+        ...{ state: 'PENDING', nextAttemptAt: new Date(), startedAt: new Date(), refusedSince: null },
         ...{ attempts: 0, endedAt: null, error: null },
       },
     });

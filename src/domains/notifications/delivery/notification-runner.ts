@@ -10,7 +10,7 @@ import type { Names } from '../notification-content.ts';
 import type { ChannelSender } from '../senders/channel-sender.ts';
 import { ChangeCollector } from './change-collector.ts';
 import { DeliveryFormer } from './delivery-former.ts';
-import { DeliveryQueue, type SendingChannel } from './delivery-queue.ts';
+import { type DeliveryCounts, DeliveryQueue, type SendingChannel } from './delivery-queue.ts';
 
 interface NotificationRunnerOptions {
   readonly db: Database;
@@ -40,6 +40,8 @@ export class NotificationRunner {
   readonly #queue: DeliveryQueue;
   /** Channels that send now. */
   readonly #sending = new Map<string, Promise<void>>();
+  /** Those of them that were changed meanwhile. */
+  readonly #changedNow = new Set<string>();
   /** When the next attempt of a channel is due, in milliseconds since 1970. */
   readonly #nextAt = new Map<string, number>();
   readonly #stops: Stop[] = [];
@@ -64,11 +66,15 @@ export class NotificationRunner {
     this.#stops.push(
       problems.onChange(() => this.#wake()),
       changes.on(CHANNEL_CHANGED, (id) => {
-        if (id === ANYTHING) this.#nextAt.clear();
-        else this.#nextAt.delete(id);
+        for (const changed of id === ANYTHING ? [...this.#nextAt.keys(), ...this.#sending.keys()] : [id])
+          this.#changed(changed);
         this.#wake();
       }),
     );
+  }
+
+  get counts(): DeliveryCounts {
+    return this.#queue.counts;
   }
 
   async close(): Promise<void> {
@@ -77,6 +83,13 @@ export class NotificationRunner {
     for (const stop of this.#stops) stop();
     await settledWithin(CLOSE_MS, [this.#turn ?? Promise.resolve(), ...this.#sending.values()]);
     await this.#lease?.release();
+  }
+
+  /** Its next attempt is due at once: what made the last one fail may be mended. */
+  #changed(id: string): void {
+    this.#nextAt.delete(id);
+    this.#queue.forget(id);
+    if (this.#sending.has(id)) this.#changedNow.add(id);
   }
 
   get #isStopped(): boolean {
@@ -128,7 +141,8 @@ export class NotificationRunner {
   async #send(channel: SendingChannel): Promise<void> {
     try {
       const next = this.#graph && (await this.#queue.run(channel, this.#graph));
-      if (next !== null) this.#nextAt.set(channel.id, next);
+      const isOutdated = this.#changedNow.delete(channel.id);
+      if (next !== null && !isOutdated) this.#nextAt.set(channel.id, next);
     } catch (error) {
       this.#options.log.warn(
         { err: error, channelId: channel.id },
