@@ -7,6 +7,7 @@ import { METRICS, type MetricSample } from '../../../src/data-plane/history/metr
 import { gridTotal, gridValues, type MetricGrid } from '../../../src/data-plane/history/metrics/metric-grid.ts';
 import { metricsModule } from '../../../src/data-plane/history/metrics/metrics-module.ts';
 import type { GridRequest } from '../../../src/data-plane/history/metrics/read-grids.ts';
+import { METRIC_TABLES } from '../../../src/data-plane/history/metrics/stored-metrics.ts';
 import { copyHistory } from '../../../src/data-plane/history/store/copy-history.ts';
 import { gapsOf } from '../../../src/data-plane/history/store/gaps.ts';
 import { HistoryCore } from '../../../src/data-plane/history/store/history-core.ts';
@@ -72,8 +73,9 @@ describe.each(['SQLite', 'PostgreSQL'])('metrics in %s', (engine) => {
   /** The history as a process has it: `again` is the next one. */
   async function open(databaseOf: () => HistoryDatabase) {
     const problems: unknown[] = [];
+    const database = databaseOf();
     const core = new HistoryCore({
-      database: databaseOf(),
+      database,
       modules: [metricsModule()],
       keepMs: 30 * DAY,
       maxBytes: 1e12,
@@ -96,7 +98,7 @@ describe.each(['SQLite', 'PostgreSQL'])('metrics in %s', (engine) => {
       if (found === undefined) throw new Error('no metrics');
       return found;
     };
-    return { core, write, grid, grids, close, problems };
+    return { core, database, write, grid, grids, close, problems };
   }
 
   test('totals equal what was published, at every level, with restarts of the broker and the service', async () => {
@@ -284,6 +286,30 @@ describe.each(['SQLite', 'PostgreSQL'])('metrics in %s', (engine) => {
     expect(gridTotal(grid, 'messagesIn')).toBe(published);
     // None is missing, or measured twice.
     expect(gridValues(grid, 'messagesIn', 'max').filter((rate) => rate !== null && rate !== 0.5)).toEqual([]);
+  });
+
+  test('a chart has what a coarser level still has of minutes that were deleted for their size', async () => {
+    const { write, grid, core, database } = await open(await place());
+    const broker = brokerAt(START - HOUR);
+    const samples = Array.from({ length: 4 * 360 + 1 }, (_, nth) => {
+      if (nth > 0) broker.publish(10);
+      return broker.sample(START + nth * 10 * SECOND, nth > 0);
+    });
+    await write(samples);
+    const now = START + 4 * HOUR;
+    await core.maintain(now);
+    const request = { from: START + 5 * MINUTE, to: now, maxSteps: 200, now };
+    const whole = await grid(request);
+    expect(whole.stepMs).toBe(2 * MINUTE);
+    const minutes = METRIC_TABLES.find(({ name }) => name === 'metrics_1m');
+    if (minutes === undefined) throw new Error('no minutes');
+    await database.deleteOldest(minutes, 0.4);
+    const cut = await grid(request);
+    expect(cut.stepMs).toBe(10 * MINUTE);
+    expect(gridValues(cut, 'messagesIn', 'mean').filter((mean) => mean === null)).toEqual([]);
+    expect(gridTotal(cut, 'messagesIn')).toBeGreaterThanOrEqual(gridTotal(whole, 'messagesIn') ?? 0);
+    // Later times have their minutes.
+    expect((await grid({ ...request, from: now - HOUR, maxSteps: 40 })).stepMs).toBe(2 * MINUTE);
   });
 
   test('a grid has at most the steps that were requested', async () => {
