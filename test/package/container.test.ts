@@ -109,7 +109,7 @@ test('the files that the Dockerfile copies are all that the build needs', () => 
   symlinkSync(`${ROOT}node_modules`, `${folder}/node_modules`);
   execFileSync('npm', ['run', 'build'], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
   expect(existsSync(`${folder}/dist/main.js`)).toBe(true);
-}, 240_000);
+});
 
 test('the container of the README has the ports and the volume of the image', () => {
   const [run = ''] = /^docker run [\s\S]*?\n```/m.exec(text('README.md')) ?? [];

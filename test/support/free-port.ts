@@ -19,7 +19,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Returns all digits but the last of four free ports that end with 0 to 3. No other test of the run gets one of them. */
+/** All digits but the last of four free ports that end with 0 to 3. No other test of the run gets one of them. */
 export async function freeTen(): Promise<string> {
   for (;;) {
     const ten = String(randomPort()).slice(0, -1);
@@ -44,7 +44,7 @@ function isClaimed(port: number): boolean {
 }
 
 /** Whether no process listens on a port of loopback. */
-export async function isFree(port: number): Promise<boolean> {
+async function isFree(port: number): Promise<boolean> {
   const server = createServer().listen(port, '127.0.0.1');
   try {
     await once(server, 'listening');

@@ -78,7 +78,7 @@ describeEngines((engine, postgres) => {
     expect(data.verifyAudit).toEqual({ isIntact: true, problemCount: 0 });
     expect(await servedBy(all.tlsPort)).toBe(all.fingerprint);
     for (const n of all.brokerIds.keys()) expect(await replayed(later, all, n)).toEqual(MESSAGES);
-  }, 240_000);
+  });
 
   test('is refused to a folder with files, and restored only whole, to an empty folder and database that no service uses', async () => {
     const place = await newPlace(engine, postgres);

@@ -42,7 +42,7 @@ test('copies of a file that a process writes to all the time have all that was c
     expect(db.prepare('SELECT value FROM number').pluck().get()).toBeGreaterThanOrEqual(before);
     db.close();
   }
-}, 180_000);
+});
 
 test('an open SQLite file is copied with its log, and a shorter second copy replaces a longer one', () => {
   const folder = temporaryFolder();

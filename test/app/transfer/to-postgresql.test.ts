@@ -79,7 +79,7 @@ describe.skipIf(!postgres.available)(`migrate --to${postgres.available ? '' : ` 
     expect(data.verifyAudit).toEqual({ isIntact: true, problemCount: 0 });
     expect(await servedBy(all.tlsPort)).toBe(all.fingerprint);
     for (const n of all.brokerIds.keys()) expect(await replayed(later, all, n)).toEqual(MESSAGES);
-  }, 240_000);
+  });
 
   test('is refused while a service runs, to a database with data, or without a database, and changes nothing; then it is done', async () => {
     const dataDir = temporaryFolder();

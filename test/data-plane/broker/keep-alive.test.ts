@@ -19,8 +19,8 @@ test.each([4, 5] as const)(
     const watcher = await rawClient(port, { clientId: 'watcher' }, 'will');
     const patient = await rawClient(port, { clientId: 'patient', protocolVersion, keepalive: 60 });
     const active = await rawClient(port, { clientId: 'active', protocolVersion, keepalive: 1 });
-    const silent = await rawClient(port, { clientId: 'silent', protocolVersion, keepalive: 1, will });
     const since = performance.now();
+    const silent = await rawClient(port, { clientId: 'silent', protocolVersion, keepalive: 1, will });
     const pings = setInterval(() => active.send({ cmd: 'pingreq' }), 300);
     await silent.closed;
     expect(performance.now() - since).toBeGreaterThan(1_400);

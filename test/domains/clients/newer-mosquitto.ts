@@ -49,7 +49,7 @@ export async function startNewerMosquitto(reports: Readonly<Record<string, unkno
     timeoutMs: 30_000,
     // Longer than a busy machine delays the responses of the scripted broker.
     silenceMs: 500,
-    plugins: [inspectPluginFactory({ lineTimeoutMs: 500 }), clientControlPlugin],
+    plugins: [inspectPluginFactory({ lineTimeoutMs: 2_000 }), clientControlPlugin],
   });
   onTestFinished(() => controls.close());
   await controls.capability('cedalo/client-control');

@@ -157,7 +157,7 @@ test('a recorder repeats once a day which brokers it follows', async () => {
   } as unknown as ConstructorParameters<typeof EventRecorder>[0]);
   onTestFinished(() => recorder.close());
   const starts = () => notes.filter(({ state }) => state === 'START').length;
-  await vi.waitFor(() => expect(starts()).toBe(1));
+  await vi.waitFor(() => expect(starts()).toBe(1), { timeout: 60_000 });
   vi.advanceTimersByTime(23 * 3_600_000);
   expect(starts()).toBe(1);
   vi.advanceTimersByTime(26 * 3_600_000);

@@ -9,7 +9,9 @@ test('a thread that uses 300 ms of processor time is reported as a stall of the 
   onTestFinished(async () => {
     await worker.terminate();
   });
-  const [{ data }] = (await once(stalls as unknown as EventTarget, 'message')) as [MessageEvent<number>];
+  let data = 0;
+  // The start of a thread may be a stall, too.
+  while (data < 150) [{ data }] = (await once(stalls as unknown as EventTarget, 'message')) as [MessageEvent<number>];
   expect(data).toBeGreaterThan(250);
   expect(data).toBeLessThan(400);
 });

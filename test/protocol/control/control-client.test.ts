@@ -215,7 +215,7 @@ test('"endpoint not available" fails the command; an error without correlation d
   answers.push(
     '{"responses":[{"command":"createGroup","error":"Group already exists"},{"command":"Unknown command","error":"Payload not valid JSON"}]}',
   );
-  await expect(client.call('cedalo/ha', 'getCluster', {}, { timeoutMs: 100 })).rejects.toMatchObject({
+  await expect(client.call('cedalo/ha', 'getCluster', {}, { timeoutMs: 1_000 })).rejects.toMatchObject({
     code: 'BROKER_TIMEOUT',
     message: expect.stringContaining('Payload not valid JSON'),
     info: { brokerError: 'Payload not valid JSON' },

@@ -367,5 +367,5 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
       }),
       { numRuns: runs(isLong ? 60 : 20) },
     );
-  }, 180_000);
+  });
 });

@@ -31,7 +31,7 @@ export async function follow(options: Partial<BrokerLinkOptions> & { readonly ur
   const controls = new BrokerControls(link, {
     timeoutMs: 30_000,
     silenceMs: 100,
-    plugins: [inspectPluginFactory({ lineTimeoutMs: 500 }), clientControlPlugin],
+    plugins: [inspectPluginFactory({ lineTimeoutMs: 2_000 }), clientControlPlugin],
     onFault: (error) => {
       throw error;
     },

@@ -12,9 +12,9 @@ import {
   UNSUBSCRIBE,
 } from './operations.ts';
 
-async function start() {
+async function start({ timeoutMs = 2_000 } = {}) {
   const broker = await startCommercialBroker();
-  const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '2000' } });
+  const service = await startTestService({ env: { BROKER_TIMEOUT_MS: String(timeoutMs) } });
   const brokerId = await addBroker(service, broker.url);
   const rest = `/api/projects/${service.projectId}/brokers/${brokerId}`;
   return { broker, service, brokerId, rest };
@@ -226,7 +226,7 @@ test('invalid input is refused with its path, and connections of this service ar
 });
 
 test('many clients are disconnected separately: missing, refused and unanswered ones do not stop the others', async () => {
-  const { broker, service, brokerId } = await start();
+  const { broker, service, brokerId } = await start({ timeoutMs: 10_000 });
   const ids = Array.from({ length: 1_200 }, (_, index) => `m${String(index).padStart(4, '0')}`);
   for (const id of ids) broker.clients.set(id, meter(id));
   broker.clients.set('other', meter('other', 'others'));

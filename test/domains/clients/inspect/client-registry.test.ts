@@ -70,7 +70,7 @@ async function observe(url: string, options: ClientRegistryOptions = {}, silence
   const controls = new BrokerControls(link, {
     timeoutMs: 30_000,
     silenceMs,
-    plugins: [inspectPluginFactory({ lineTimeoutMs: 500 })],
+    plugins: [inspectPluginFactory({ lineTimeoutMs: 2_000 })],
   });
   const registry = new ClientRegistry(controls, link, options);
   onTestFinished(async () => {

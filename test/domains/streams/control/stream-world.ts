@@ -38,7 +38,7 @@ interface StreamWorldOptions {
 
 /** The hosting of streams of a broker: stored definitions, and the real engine in this thread. */
 export async function startStreams(options: StreamWorldOptions) {
-  const { url, folder = temporaryFolder(), timeoutMs = 5_000 } = options;
+  const { url, folder = temporaryFolder(), timeoutMs = 30_000 } = options;
   const storage = options.storage ?? (await openTestStorage());
   const brokerId = options.brokerId ?? (await addBroker(storage));
   const { db, changes, leases, engine } = storage;
