@@ -89,7 +89,7 @@ export default defineConfig({
     hookTimeout: 300_000,
     expect: { poll: { timeout: 60_000 } },
     // Files wait for other processes, so more files than processors keep all busy. Those of the short suite wait most.
-    maxWorkers: Number(process.env.TEST_AT_ONCE ?? availableParallelism() + (isLong ? 0 : suite === 'short' ? 5 : 3)),
+    maxWorkers: Number(process.env.TEST_AT_ONCE ?? availableParallelism() + (isLong ? 0 : suite === 'short' ? 5 : 2)),
     sequence: { sequencer: LongestFirst },
     pool: 'forks',
     // Requests and messages are short-lived. More space for new objects makes garbage collection cheaper.
