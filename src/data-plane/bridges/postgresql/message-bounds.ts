@@ -11,7 +11,7 @@ const MAX_FIELDS = 100;
 /** Bytes or weight of what pg collects until the server is ready for the next query. */
 const MAX_RESULT_BYTES = 4_194_304;
 /** A message without content takes about as much time as this number of bytes. */
-const MIN_WEIGHT = 256;
+const MIN_WEIGHT = 1_024;
 /** Bytes or weight of all messages. */
 const BYTES_PER_SECOND = 33_554_432;
 /** Type and length (PostgreSQL, "Message Formats"). */
