@@ -28,6 +28,8 @@ export interface InstanceKind<Setup, Api, Event> {
   ) => RunningInstance<Api> | Promise<RunningInstance<Api>>;
   /** Maximum duration of a close; then the next instance with the same key starts. Default: unlimited. */
   readonly closeTimeoutMs?: number;
+  /** As `closeTimeoutMs`, with `discard`. Default: `closeTimeoutMs`. */
+  readonly discardTimeoutMs?: number;
 }
 
 interface Known<Api> {
@@ -121,7 +123,7 @@ export class Instances<Setup, Api extends Callable<Api>, Event> {
       (one) => one.close(discard),
       () => undefined,
     );
-    const done = this.#withinTimeout(closed, key);
+    const done = this.#withinTimeout(closed, key, discard);
     const settled = done
       .catch(() => undefined)
       .then(() => {
@@ -133,15 +135,16 @@ export class Instances<Setup, Api extends Callable<Api>, Event> {
     await done;
   }
 
-  #withinTimeout(closed: Promise<void>, key: string): Promise<void> {
-    const { closeTimeoutMs } = this.#kind;
-    if (closeTimeoutMs === undefined) return closed;
+  #withinTimeout(closed: Promise<void>, key: string, discard: boolean): Promise<void> {
+    const { closeTimeoutMs, discardTimeoutMs = closeTimeoutMs } = this.#kind;
+    const timeoutMs = discard ? discardTimeoutMs : closeTimeoutMs;
+    if (timeoutMs === undefined) return closed;
     let timer: NodeJS.Timeout;
     const timeout = new Promise<void>((resolve) => {
       timer = setTimeout(() => {
         this.#problem('error', { instance: key }, 'an instance did not close in time');
         resolve();
-      }, closeTimeoutMs);
+      }, timeoutMs);
     });
     return Promise.race([closed, timeout]).finally(() => clearTimeout(timer));
   }

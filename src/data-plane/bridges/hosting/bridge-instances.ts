@@ -7,8 +7,10 @@ import { QueueStorage } from '../queue/queue-storage.ts';
 import type { BridgeOptions } from './bridge-options.ts';
 import type { BridgeCalls, BridgeEvent, BridgeSetup } from './bridge-thread.ts';
 
-/** A session is given up after the timeout of its broker, and a batch in progress after less. */
+/** A stop of the service has 20 s in all. A batch in progress is given up after less. */
 const CLOSE_TIMEOUT_MS = 5_000;
+/** A session is given up after the timeout of its broker. The next bridge has the same client id. */
+const DISCARD_TIMEOUT_MS = 15_000;
 
 /** The bridges of one worker thread. `start` creates a bridge of the kind that the options name. */
 export function bridgeInstances(
@@ -20,6 +22,7 @@ export function bridgeInstances(
   return {
     keyOf: ({ brokerId, bridgeId }) => `${brokerId}/${bridgeId}`,
     closeTimeoutMs: CLOSE_TIMEOUT_MS,
+    discardTimeoutMs: DISCARD_TIMEOUT_MS,
     create: async ({ databaseUrl, ...setup }, { emit, fail, problem }) => {
       const { brokerId, bridgeId, local, rules } = setup;
       // All bridges of the process have the same limit and database.
