@@ -182,7 +182,7 @@ export class HistoryCore {
       if (largest === undefined || largest.bytes <= 0) return;
       const { table } = largest;
       const wanted = Math.min(excess(), Math.max(largest.bytes - (second?.bytes ?? 0), maxBytes * CUT));
-      await database.deleteOldest(table, Math.min(1, wanted / largest.bytes));
+      await database.deleteOldest(table, Math.min(1, wanted / largest.bytes), () => this.#isClosed);
       const bytes = await database.bytes();
       if (bytes >= bytesBefore) return;
       largest.bytes -= bytesBefore - bytes;

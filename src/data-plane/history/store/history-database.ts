@@ -17,8 +17,8 @@ export interface HistoryDatabase extends HistoryReader {
   alone(work: () => Promise<void>): Promise<boolean>;
   /** Deletes rows before a time, at most a portion of them or whole partitions. Returns whether there may be more. */
   deleteBefore(table: HistoryTable, time: number): Promise<boolean>;
-  /** Deletes about this share of a table, its oldest rows, in portions or with whole partitions. 0 to 1. */
-  deleteOldest(table: HistoryTable, share: number): Promise<void>;
+  /** Deletes about this share of a table, its oldest rows, in portions or with whole partitions, until `isStopped`. */
+  deleteOldest(table: HistoryTable, share: number, isStopped: () => boolean): Promise<void>;
   /** The time of the oldest rows, or earlier; `null` if there are none. */
   oldest(table: HistoryTable): Promise<number | null>;
   /** The size that counts for HISTORY_MAX_MB. */

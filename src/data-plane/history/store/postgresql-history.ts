@@ -89,11 +89,11 @@ export class PostgresqlHistory implements HistoryDatabase {
     return false;
   }
 
-  async deleteOldest(table: HistoryTable, share: number): Promise<void> {
+  async deleteOldest(table: HistoryTable, share: number, isStopped: () => boolean): Promise<void> {
     const partitions = await this.#partitionsOf(table.name);
     let left = share * partitions.reduce((sum, { size }) => sum + size, 0);
     for (const { partition, from, size } of partitions.sort((one, other) => one.from - other.from)) {
-      if (left <= 0) return;
+      if (left <= 0 || isStopped()) return;
       if (size <= left) await this.#drop(partition);
       else await this.#trim(table, from, Math.min(1, Math.max(left / size, MIN_TRIM)));
       left -= size;

@@ -104,13 +104,13 @@ export class SqliteHistory implements HistoryDatabase {
     return (await this.#delete(table, time, MAX_DELETED)) === MAX_DELETED;
   }
 
-  async deleteOldest(table: HistoryTable, share: number): Promise<void> {
+  async deleteOldest(table: HistoryTable, share: number, isStopped: () => boolean): Promise<void> {
     const [{ rows } = { rows: 0 }] = this.#rows<{ rows: number }>(
       `SELECT count(*) AS rows FROM history.${table.name}`,
       [],
     );
     let left = Math.ceil(rows * share);
-    for (let deleted = 1; left > 0 && deleted > 0; left -= deleted) {
+    for (let deleted = 1; left > 0 && deleted > 0 && !isStopped(); left -= deleted) {
       deleted = await this.#delete(table, Number.MAX_SAFE_INTEGER, Math.min(left, MAX_DELETED));
       // Writes and queries that wait are first.
       await nextIteration();
