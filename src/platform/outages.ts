@@ -31,6 +31,11 @@ export class Outages {
     return [...this.#known.values()].filter(({ back }) => back === null).length;
   }
 
+  /** What is down, or was within the last seconds. */
+  get keys(): readonly string[] {
+    return [...this.#known.keys()];
+  }
+
   /** Notes that something is down. `fields`: its name and the reason. `since`: epoch milliseconds. */
   down(key: string, fields: object, since = Date.now()): void {
     const known = this.#known.get(key);

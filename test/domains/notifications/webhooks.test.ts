@@ -125,7 +125,7 @@ test('messages wait behind one that fails, keep its id, and a dead letter can be
   const { db } = service.storage;
   await db.notificationDelivery.updateMany({
     where: { state: 'PENDING' },
-    data: { createdAt: new Date(Date.now() - 25 * 3_600_000), nextAttemptAt: new Date() },
+    data: { createdAt: new Date(Date.now() - 25 * 3_600_000), nextAttemptAt: new Date(), attempts: 9 },
   });
   await service.storage.changes.announce('notification-channel', id);
   await expect.poll(async () => (await deliveriesOf(service, id, 'DEAD')).length).toBe(1);
@@ -143,20 +143,35 @@ test('messages wait behind one that fails, keep its id, and a dead letter can be
     ...{ 'attempts_total{outcome="delivered"}': 3, 'attempts_total{outcome="failed"}': 5 },
   });
 
-  // A message that has waited for more than a day has one attempt, although it is its first.
+  // Those that have waited for more than a day end with the one that is given up, and newer ones do not.
   receiver.respond = (response) => void response.writeHead(503, notNow).end();
   await openProblem(service, 'old');
   await closeProblem(service, 'old');
-  await expect
-    .poll(async () => (await deliveriesOf(service, id)).slice(0, 2))
-    .toMatchObject([{ attempts: 0 }, { attempts: 1 }]);
+  await expect.poll(async () => (await deliveriesOf(service, id))[1]?.attempts).toBe(1);
+  const yesterday = { createdAt: new Date(Date.now() - 25 * 3_600_000), nextAttemptAt: new Date() };
+  const { count } = await db.notificationDelivery.updateMany({ where: { state: 'PENDING' }, data: yesterday });
+  expect(count).toBe(2);
+  await openProblem(service, 'new');
+  await service.storage.changes.announce('notification-channel', id);
+  // A few attempts fail after a start without a network, too.
+  await expect.poll(async () => (await deliveriesOf(service, id))[2]?.attempts).toBe(2);
   await db.notificationDelivery.updateMany({
-    where: { state: 'PENDING' },
-    data: { createdAt: new Date(Date.now() - 25 * 3_600_000), nextAttemptAt: new Date() },
+    where: { state: 'PENDING', attempts: 2 },
+    data: { attempts: 9, nextAttemptAt: new Date() },
   });
   await service.storage.changes.announce('notification-channel', id);
-  await expect.poll(async () => (await deliveriesOf(service, id))[0]).toMatchObject({ attempts: 1, state: 'DEAD' });
+  await expect
+    .poll(async () => (await deliveriesOf(service, id)).slice(0, 3))
+    .toMatchObject([
+      { state: 'PENDING', attempts: 1 },
+      { state: 'DEAD', attempts: 0, error: 'The channel failed for more than a day' },
+      { state: 'DEAD', attempts: 10 },
+    ]);
   receiver.respond = (response) => void response.writeHead(200).end();
+  await db.notificationDelivery.updateMany({ where: { state: 'PENDING' }, data: { nextAttemptAt: new Date() } });
+  await service.storage.changes.announce('notification-channel', id);
+  await expect.poll(() => seenIn(receiver).at(-1)).toBe('OPENED new');
+  await expect.poll(async () => (await deliveriesOf(service, id))[0].state).toBe('DELIVERED');
 
   // What cannot be read is a dead letter with the reason, and the next message follows.
   const { sealedTarget } = await db.notificationChannel.findUniqueOrThrow({ where: { id } });
@@ -164,7 +179,8 @@ test('messages wait behind one that fails, keep its id, and a dead letter can be
   await openProblem(service, 'c');
   await expect.poll(async () => (await deliveriesOf(service, id))[0]).toMatchObject({ attempts: 1, state: 'PENDING' });
   const [hour, refusedSince] = [new Date(Date.now() + 3_600_000), new Date(Date.now() - 10 * 60_000)];
-  const unreadable = { refusedSince, nextAttemptAt: hour, content: '{' };
+  // With other attempts, one that is running writes nothing.
+  const unreadable = { refusedSince, nextAttemptAt: hour, content: '{', attempts: 10 };
   await db.notificationDelivery.updateMany({ where: { state: 'PENDING' }, data: unreadable });
   await db.notificationChannel.update({ where: { id }, data: { sealedTarget } });
   await db.notificationDelivery.updateMany({ where: { state: 'PENDING' }, data: { nextAttemptAt: new Date() } });
@@ -175,6 +191,17 @@ test('messages wait behind one that fails, keep its id, and a dead letter can be
   const { attempts, error } = await db.notificationDelivery.findFirstOrThrow({ where });
   expect(attempts).toBeGreaterThanOrEqual(2);
   expect(error).toBe('Internal error: the log of the service has it');
+});
+
+test('a channel with another address is tried at once', async () => {
+  const [service, receiver] = await Promise.all([startTestService(), startReceiver()]);
+  receiver.respond = (response) => void response.writeHead(503, { 'retry-after': '600' }).end();
+  const id = await createChannel(service, { target: { webhook: { url: receiver.url } } });
+  await openProblem(service, 'a');
+  await expect.poll(async () => (await deliveriesOf(service, id))[0]?.attempts).toBe(1);
+  const other = await startReceiver();
+  await service.graphql(UPDATE, { input: { channelId: id, target: { webhook: { url: other.url } } } });
+  await expect.poll(() => seenIn(other)).toEqual(['OPENED a']);
 });
 
 test('a message is refused for ten minutes before it is a dead letter, however long the receiver was away before', async () => {

@@ -148,6 +148,9 @@ export class ChannelService {
     const row = await db.notificationChannel
       .update({ where: { id }, data })
       .catch(missingAsNotFound('notification channel', id));
+    // What made the last attempt fail may be mended.
+    const waiting = { channelId: id, state: 'PENDING', attempts: { gt: 0 } } as const;
+    if (target) await db.notificationDelivery.updateMany({ where: waiting, data: { nextAttemptAt: new Date() } });
     await changes.announce(CHANNEL_CHANGED, id);
     return toChannel(row);
   }

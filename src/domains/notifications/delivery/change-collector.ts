@@ -93,10 +93,12 @@ export class ChangeCollector {
     await db.$transaction(async (tx) => {
       const position = { id: ONLY, sequence: from };
       const { count } = await tx.notificationPosition.updateMany({ where: position, data: { sequence: to } });
-      if (count === 0) throw new ServiceError('IN_USE', 'Another process passes changes of problems to channels');
+      if (count === 0) throw inUse();
       for (const { channelId, dropped } of taken) {
         if (dropped.length === 0) continue;
-        await tx.waitingNotice.deleteMany({ where: { channelId, sequence: { in: dropped } } });
+        const where = { channelId, sequence: { in: dropped } };
+        // Otherwise another process has sent one of them meanwhile.
+        if ((await tx.waitingNotice.deleteMany({ where })).count !== dropped.length) throw inUse();
       }
       const data = taken.flatMap(({ added }) => added);
       if (data.length > 0) await tx.waitingNotice.createMany({ data });
@@ -156,6 +158,8 @@ export class ChangeCollector {
     return openings.filter(({ dueAt }) => isSilenced || dueAt > at);
   }
 }
+
+const inUse = () => new ServiceError('IN_USE', 'Another process passes changes of problems to channels');
 
 const isClosing = (notice: ProblemNotice, id: string): boolean => notice.id === id && notice.change === 'CLOSED';
 

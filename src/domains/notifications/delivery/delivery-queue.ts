@@ -30,8 +30,9 @@ export type SendingChannel = Pick<NotificationChannel, 'id' | 'projectId'>;
 
 /** Attempts at the same time. */
 const MAX_SENDING = 16;
-/** How long a message is sent again since it was created. Then it is a dead letter. */
+/** How long a message is sent again since it was created, with so many attempts at least. Then it is a dead letter. */
 const RETRY_MS = 24 * 3_600_000;
+const MIN_ATTEMPTS = 10;
 /** How long the receiver may refuse the message itself: the messages behind it may be accepted. */
 const REFUSED_MS = 10 * 60_000;
 const BACKOFF = { firstMs: 1_000, longestMs: 300_000, jitter: 0.1 } as const;
@@ -68,6 +69,16 @@ export class DeliveryQueue {
     this.#outages.forget(channelId);
   }
 
+  /** As `forget`, for all channels that were deleted, also with their project, or are not active. */
+  async forgetGone(): Promise<void> {
+    const { keys } = this.#outages;
+    if (keys.length === 0) return;
+    const where = { id: { in: [...keys] }, isActive: true };
+    const rows = await this.#options.db.notificationChannel.findMany({ where, select: { id: true } });
+    const there = new Set(rows.map(({ id }) => id));
+    for (const id of keys) if (!there.has(id)) this.forget(id);
+  }
+
   /** Sends what is due. Returns when the next attempt is due, in milliseconds since 1970; `null` if nothing waits. */
   async run({ id, projectId }: SendingChannel, graph: GraphContext): Promise<number | null> {
     for (;;) {
@@ -84,6 +95,7 @@ export class DeliveryQueue {
     const row = await db.notificationChannel.findUnique({ where: { id: channelId, isActive: true } });
     const where = { channelId, state: 'PENDING' } as const;
     const head = row && (await db.notificationDelivery.findFirst({ where, orderBy: { number: 'asc' } }));
+    if (row === null) this.#outages.forget(channelId);
     if (row === null || head === null) return null;
     if (head.nextAttemptAt.getTime() > Date.now()) return head.nextAttemptAt.getTime();
     const startedAt = Date.now();
@@ -135,9 +147,25 @@ export class DeliveryQueue {
         ...(next === null ? ended : { nextAttemptAt: new Date(next) }),
       },
     });
-    if (next === null && !isDelivered) this.#counts.dead += count;
+    if (next !== null || isDelivered) return;
+    this.#counts.dead += count;
+    if (refusedSince === null) await this.#endOld(head.channelId);
+  }
+
+  /** The others of a channel that are as old as the one that was given up end with it, instead of one by one. */
+  async #endOld(channelId: string): Promise<void> {
+    const before = { lt: new Date(Date.now() - RETRY_MS) };
+    const isOld = [{ startedAt: null, createdAt: before }, { startedAt: before }];
+    const ended = await this.#options.db.notificationDelivery.updateMany({
+      where: { channelId, state: 'PENDING', OR: isOld },
+      data: { state: 'DEAD', endedAt: new Date(), error: TOO_OLD },
+    });
+    this.#counts.dead += ended.count;
   }
 }
+
+/** Why messages end that were not sent before they were too old. */
+const TOO_OLD = 'The channel failed for more than a day';
 
 /**
  * When a failed message is sent again, in milliseconds since 1970; `null` if it is a dead letter. `attempts`: so far,
@@ -155,5 +183,6 @@ function nextAttempt(
   const wanted = Math.min(outcome.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
   const at = now + Math.max(wanted, backoff.next());
   const isOver = refusedSince !== null && at - refusedSince.getTime() > REFUSED_MS;
-  return isOver || at - startedAt.getTime() > RETRY_MS ? null : at;
+  const isOld = attempts >= MIN_ATTEMPTS && at - startedAt.getTime() > RETRY_MS;
+  return isOver || isOld ? null : at;
 }

@@ -73,8 +73,9 @@ export class NotificationRunner {
     );
   }
 
+  /** `failing` is known to the process that sends. */
   get counts(): DeliveryCounts {
-    return this.#queue.counts;
+    return this.#isStopped ? { ...this.#queue.counts, failing: 0 } : this.#queue.counts;
   }
 
   async close(): Promise<void> {
@@ -112,6 +113,7 @@ export class NotificationRunner {
     try {
       await this.#collector.collect();
       const hasWaiting = await this.#former.form(new Date());
+      await this.#queue.forgetGone();
       isBusy = (await this.#sendDue()) || hasWaiting;
     } catch (error) {
       this.#options.log.warn({ err: error }, 'notifications cannot be read or written; this is tried again');
