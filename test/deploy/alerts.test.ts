@@ -154,7 +154,8 @@ describe.skipIf(!hasPromtool)(`the alerts of deploy/alerts.yaml ${hasPromtool ? 
       { brokerId, name: 'line', bridge: 'webhook-bridge', connection: 'mill', state: 'UNREACHABLE' },
     ]);
     // Readings of the last second are used again.
-    await expect.poll(async () => alertsOf(healthy, await scrape(service))).toEqual(['BrokergraphBridgeDown']);
+    const both = ['BrokergraphBridgeDown', 'BrokergraphCriticalProblem'];
+    await expect.poll(async () => alertsOf(healthy, await scrape(service))).toEqual(both);
     const noBridge = { brokerId, bridgeKey: 'webhook-bridge', config: { connections: [] } };
     await graphql(BRIDGE, { input: noBridge });
 
