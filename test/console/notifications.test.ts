@@ -94,7 +94,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'notification channels' : CHROMIUM_M
     const { db, changes } = service.storage;
     await db.notificationDelivery.updateMany({
       where: { state: 'PENDING' },
-      data: { startedAt: new Date(Date.now() - 25 * 3_600_000), nextAttemptAt: new Date() },
+      data: { startedAt: new Date(Date.now() - 25 * 3_600_000), nextAttemptAt: new Date(), attempts: 10 },
     });
     const { id } = await db.notificationChannel.findFirstOrThrow();
     await changes.announce('notification-channel', id);
