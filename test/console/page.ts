@@ -196,5 +196,5 @@ async function expectWithin(page: Page, name: string, available: number): Promis
     const { width, wide } = (await page.evaluate(`(${EXTENT})`)) as Extent;
     return width <= available ? '' : `${width} px: ${wide.join(', ')}`;
   };
-  await expect.poll(beyond, { message: `${name}, ${available} px`, timeout: 10_000 }).toBe('');
+  await expect.poll(beyond, { message: `${name}, ${available} px` }).toBe('');
 }
