@@ -164,7 +164,7 @@ export class SlicedStarts {
     return !this.#isBusy && this.#slice.hasTime();
   }
 
-  /** Work waits for the next iteration. */
+  /** Work waits for the next iteration, but not for ever: see `IterationSlice.end`. */
   postpone(): void {
     this.#slice.end();
   }

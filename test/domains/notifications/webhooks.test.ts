@@ -205,6 +205,13 @@ test('a channel with another address is tried at once', async () => {
   const other = await startReceiver();
   await service.graphql(UPDATE, { input: { channelId: id, target: { webhook: { url: other.url } } } });
   await expect.poll(() => seenIn(other)).toEqual(['OPENED a']);
+  // One that is switched off does not count as failing.
+  other.respond = (response) => void response.writeHead(503).end();
+  await openProblem(service, 'b');
+  const failing = async () => (await metricsOf(service)).channels_failing;
+  await expect.poll(failing).toBe(1);
+  await service.graphql(UPDATE, { input: { channelId: id, isActive: false } });
+  await expect.poll(failing).toBe(0);
 });
 
 test('a message is refused for ten minutes before it is a dead letter, however long the receiver was away before', async () => {

@@ -64,19 +64,14 @@ export class DeliveryQueue {
     return { ...this.#counts, failing: this.#outages.count };
   }
 
-  /** The channel was changed or deleted, so what its last attempt says is out of date. */
-  forget(channelId: string): void {
-    this.#outages.forget(channelId);
-  }
-
-  /** As `forget`, for all channels that were deleted, also with their project, or are not active. */
+  /** Channels that were deleted, also with their project, or are not active do not count as failing. */
   async forgetGone(): Promise<void> {
     const { keys } = this.#outages;
     if (keys.length === 0) return;
     const where = { id: { in: [...keys] }, isActive: true };
     const rows = await this.#options.db.notificationChannel.findMany({ where, select: { id: true } });
     const there = new Set(rows.map(({ id }) => id));
-    for (const id of keys) if (!there.has(id)) this.forget(id);
+    for (const id of keys) if (!there.has(id)) this.#outages.forget(id);
   }
 
   /** Sends what is due. Returns when the next attempt is due, in milliseconds since 1970; `null` if nothing waits. */
@@ -95,7 +90,6 @@ export class DeliveryQueue {
     const row = await db.notificationChannel.findUnique({ where: { id: channelId, isActive: true } });
     const where = { channelId, state: 'PENDING' } as const;
     const head = row && (await db.notificationDelivery.findFirst({ where, orderBy: { number: 'asc' } }));
-    if (row === null) this.#outages.forget(channelId);
     if (row === null || head === null) return null;
     if (head.nextAttemptAt.getTime() > Date.now()) return head.nextAttemptAt.getTime();
     const startedAt = Date.now();

@@ -89,7 +89,6 @@ export class NotificationRunner {
   /** Its next attempt is due at once: what made the last one fail may be mended. */
   #changed(id: string): void {
     this.#nextAt.delete(id);
-    this.#queue.forget(id);
     if (this.#sending.has(id)) this.#changedNow.add(id);
   }
 
